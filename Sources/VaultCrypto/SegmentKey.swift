@@ -1,29 +1,29 @@
 package import VaultModel
 
-/// The key `T` of one segment, with the header that binds it.
+/// The key `T` of one segment, with the segment header that is bound to it.
 ///
-/// `T` is derived from the resource key and from every fact about the segment's place, so a block that opens under it
-/// can only be this block of this segment at this offset of this representation.
+/// `T` is derived from the resource key and from every fact that fixes the segment's place. A block that opens under it
+/// can therefore only be this block of this segment, at this offset in this representation.
 package final class SegmentKey: Sendable {
-    /// The header of the segment's file, 88 bytes: the bound bytes, then the commitment to the key.
+    /// The 88-byte header of the segment's file: the bound bytes, then the commitment to the key.
     package let header: [UInt8]
 
     private let secret: SecretKey
 
-    /// Builds the header that the segment's file must have, and derives the key.
+    /// Derives the key, and builds the header that the segment's file must have.
     package init(resourceKey: borrowing SecretKey, segment: SegmentDescription) throws {
         let bound = SegmentHeader.boundBytes(of: segment)
         secret = try KeyDerivation.key(from: resourceKey, .segment, bound)
         header = bound + KeyDerivation.value(from: secret, .commitment)
     }
 
-    /// The result of checking a file's header.
+    /// The verdict on a file's header.
     package enum HeaderDecision: Sendable {
-        /// The header of the segment that the row describes, under this key.
+        /// The header matches the segment that the row describes, under this key.
         case genuine
-        /// A damaged header, or another segment's.
+        /// The header is damaged, or belongs to another segment.
         case foreign
-        /// This segment's header, but sealed under another key.
+        /// The header belongs to this segment, but the segment was sealed under another key.
         case wrongKey
     }
 
@@ -39,8 +39,8 @@ package final class SegmentKey: Sendable {
     ///
     /// - Parameters:
     ///   - sealed: the block's ciphertext and tag.
-    ///   - output: must be large enough for the block's plaintext.
-    /// - Returns: whether the tag was right. If not, `output` holds nothing of the block.
+    ///   - output: the buffer for the plaintext, which must be large enough for the block's plaintext.
+    /// - Returns: whether the tag was valid. If it was not, `output` holds none of the block's bytes.
     package func open(
         _ sealed: UnsafeRawBufferPointer, block index: Int, into output: UnsafeMutableRawBufferPointer
     ) -> Bool {
@@ -52,10 +52,10 @@ package final class SegmentKey: Sendable {
     ///
     /// - Parameters:
     ///   - sealed: the block's ciphertext and tag.
-    ///   - part: offsets in the block's plaintext.
-    ///   - output: exactly as many bytes as `part`.
-    /// - Returns: whether the tag, which covers the whole block, was right. If not, `output` holds nothing of the
-    ///   block.
+    ///   - part: the range of offsets in the block's plaintext.
+    ///   - output: the buffer for the plaintext, which must have exactly as many bytes as `part`.
+    /// - Returns: whether the tag, which covers the whole block, was valid. If it was not, `output` holds none of the
+    ///   block's bytes.
     package func open(
         _ sealed: UnsafeRawBufferPointer, block index: Int, part: Range<Int>,
         into output: UnsafeMutableRawBufferPointer
@@ -81,26 +81,26 @@ package final class SegmentKey: Sendable {
 
 /// The layout of a segment file's header.
 package enum SegmentHeader {
-    /// The number of bytes from which the segment's key is derived: all but the commitment.
+    /// The number of header bytes from which the segment's key is derived: all except the commitment.
     package static let boundByteCount = 56
 
     private static let magic: [UInt8] = Array("MVSEG".utf8) + [0, 0, 1]
 
-    /// Returns magic, block size, flags, representation, segment and start.
+    /// Returns the magic bytes, block size, flags, representation id, segment id and start offset.
     package static func boundBytes(of segment: SegmentDescription) -> [UInt8] {
         magic + LittleEndian.bytes(UInt32(segment.blockSize)) + LittleEndian.bytes(UInt32(0))
             + segment.representation.bytes + segment.id.bytes + LittleEndian.bytes(UInt64(segment.start))
     }
 
-    /// Reads the header of a file that no row describes.
+    /// Reads the header of a file that no index row describes.
     ///
-    /// None of it can be trusted until the commitment and every block have opened.
+    /// None of it can be trusted until the commitment has been checked and every block has opened.
     ///
     /// - Parameters:
     ///   - header: the first bytes of the file.
-    ///   - fileSize: the size of the file in bytes, from which the segment's length follows.
+    ///   - fileSize: the size of the file in bytes, from which the segment's length is computed.
     ///   - keyNumber: the number of the key to try.
-    /// - Returns: nil if it is not a segment header.
+    /// - Returns: nil if the bytes are not a segment header.
     package static func claim(_ header: [UInt8], fileSize: Int64, keyNumber: Int) -> SegmentDescription? {
         guard header.count == SegmentDescription.headerByteCount, header.starts(with: magic),
             let representation = RepresentationID(bytes: Array(header[16..<32])),
@@ -119,22 +119,22 @@ package enum SegmentHeader {
     }
 }
 
-/// Seals the blocks of one segment in order, each index once.
+/// Seals the blocks of one segment in order, and each index only once.
 ///
-/// Sealing an index twice would reuse its nonce, which exposes plaintext and permits forgery. The sealer has one owner,
-/// and can be neither copied nor rewound.
+/// Sealing two blocks under one index would reuse its nonce, which exposes plaintext and permits forgery. The sealer
+/// therefore has one owner, and can be neither copied nor rewound.
 package struct SegmentSealer: ~Copyable {
     package let key: SegmentKey
 
-    /// The index of the next block.
+    /// The index of the next block to seal.
     package private(set) var nextBlock = 0
 
     package init(key: SegmentKey) { self.key = key }
 
-    /// Seals the next block into `output`, which must have space for plaintext and tag.
+    /// Seals the next block into `output`, which must have space for the ciphertext and the tag.
     package mutating func seal(_ plaintext: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) {
         let block = nextBlock
-        // Counted first: whatever happens to the bytes, this index must not be used again.
+        // The index is counted first, because it must not be used again, whatever happens to the bytes.
         nextBlock += 1
         unsafe key.seal(plaintext, block: block, into: output)
     }

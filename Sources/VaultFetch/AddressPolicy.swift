@@ -9,8 +9,8 @@ import Glibc
 
 /// The addresses that one hop of a request may be sent to.
 ///
-/// It is checked against the address of the connection. So the host's name, the spelling of an address, or a second
-/// response from a name server makes no difference.
+/// The policy is checked against the connection's actual address. So the host's name, the spelling of an address, or a
+/// name server's second response makes no difference.
 ///
 /// If a proxy forwards the request, the connection leads to the proxy, which the operator chose and which may be
 /// private. The host is then checked by its name alone, before the request is sent.
@@ -20,7 +20,7 @@ struct AddressPolicy: Sendable {
     private let proxy: ProxyAddress.Scheme?
     private let ownListeners: OwnListeners
 
-    /// Creates the policy of one hop.
+    /// Creates the policy for one hop.
     ///
     /// - Parameters:
     ///   - reach: the addresses that the request, or the redirect, may be sent to.
@@ -32,14 +32,14 @@ struct AddressPolicy: Sendable {
         ownListeners = configuration.ownListeners
     }
 
-    /// Returns the failure for a URL that the proxy must not request; nil if it may, or if there is no proxy.
+    /// Returns the failure for a URL that the proxy must not request; nil if it may request it, or there is no proxy.
     func refusal(ofProxied url: MediaURL) -> OriginFailure? {
         guard let proxy else { return nil }
         if let address = ProxiedHost.address(url.host), ownListeners.contain(address, port: url.effectivePort) {
             return Self.isOwn
         }
         guard !allowsPrivate else { return nil }
-        // This machine looks up the name, and only libcurl sees the address.
+        // With SOCKS 5, this machine looks up the name, and only libcurl sees the address.
         if proxy == .socks5, ProxiedHost.address(url.host) == nil { return .privateAddress }
         return ProxiedHost.mayBePublic(url.host) ? nil : .privateAddress
     }
@@ -51,26 +51,26 @@ struct AddressPolicy: Sendable {
     }
 
     static let isOwn = OriginFailure(.invalidResponse, "it leads back to this service")
-    /// The failure for an address that is not an IP address.
+    /// The failure for a connection whose address is not an IP address.
     static let notAnIPAddress = OriginFailure(.invalidResponse, "it leads to an address that is not an IP address")
 }
 
 /// Checks every connection of a hop against the address policy.
 ///
-/// A new connection is checked before it is opened. Each connection is checked again before the request is sent,
-/// because libcurl does not open one if it has kept one. A kept connection is also checked for unsolicited bytes
-/// received since its last response.
+/// A new connection is checked before it is opened. Every connection, new or kept, is checked again before the request
+/// is sent, because libcurl does not open a connection if it has kept one. A kept connection is also checked for
+/// unsolicited bytes received since its last response.
 ///
 /// The hop retains this object for as long as libcurl may call it.
 final class AddressGuard {
     private let policy: AddressPolicy
-    /// The failure of the last refused address.
+    /// The failure for the last address that was refused.
     private(set) var refusal: OriginFailure?
     /// Whether the request is sent to an address that is not public.
     private(set) var isPrivate = false
     /// Whether the request is sent on a connection that has carried other requests.
     private(set) var isReused = false
-    /// Whether the reused connection is not fit for the request.
+    /// Whether the request cannot be sent on the reused connection.
     private(set) var isDirty = false
     private let sockets: OpenSockets
     /// The sockets opened for this hop.
@@ -81,7 +81,7 @@ final class AddressGuard {
         self.sockets = sockets
     }
 
-    /// Makes libcurl call this guard for each connection of a handle.
+    /// Makes libcurl call this guard for each of a handle's connections.
     func watch(_ handle: borrowing CurlHandle) throws(OriginFailure) {
         try handle.set(CURLOPT_OPENSOCKETDATA, context: self)
         let opener: ccurl_socket_opener = { context, _, address in
@@ -102,11 +102,13 @@ final class AddressGuard {
         try unsafe handle.set(CURLOPT_PREREQFUNCTION, requestGuard: requestGuard)
     }
 
-    /// - Returns: a socket to connect; -1 if the address is refused or no socket can be created.
+    /// Opens a socket for a new connection.
+    ///
+    /// - Returns: the socket to connect; -1 if the address is refused or no socket can be created.
     private func open(_ address: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
         let target = unsafe NetworkAddress.read(ccurl_socket_address(address))
         guard allows(target?.address, port: target?.port ?? 0) else { return -1 }
-        // A child process started in the meantime must not keep the connection open.
+        // A child process that is started in the meantime must not keep the connection open.
         #if canImport(Darwin)
         let descriptor = unsafe socket(address.pointee.family, address.pointee.socktype, address.pointee.protocol)
         if descriptor >= 0 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
@@ -118,10 +120,10 @@ final class AddressGuard {
         return descriptor
     }
 
-    /// Returns whether a connection is fit for the request, immediately before the request is sent on it.
+    /// Returns whether a request can be sent on a connection, immediately before it is sent.
     ///
-    /// A kept connection may have received bytes since libcurl last checked it. It also counts as unfit if its socket
-    /// cannot be found.
+    /// A kept connection may have received bytes since libcurl last checked it. A kept connection whose socket cannot
+    /// be found is not used either.
     private func isFit(from local: (NetworkAddress?, Int), to remote: (NetworkAddress?, Int)) -> Bool {
         guard let here = local.0, let there = remote.0,
             let (socket, serial) = sockets.connection(from: (here, local.1), to: (there, remote.1))
@@ -152,16 +154,16 @@ import Glibc
 
 /// An IP address as the socket uses it: the result of resolving a name, or of parsing any spelling of an address.
 package struct NetworkAddress: Hashable, Sendable {
-    /// The bytes in network order: 4 or 16.
+    /// The bytes in network order, either 4 or 16 of them.
     let bytes: [UInt8]
 
     init(bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Parses the usual notation; nil for any other.
+    /// Parses an address in the usual notation; nil for any other text.
     package init?(_ text: String) {
         var four = in_addr()
         var sixteen = in6_addr()
-        // A zone names the link of an address, and is not part of the address.
+        // A zone names the link that an address is on, and is not part of the address.
         let text = String(text.prefix { $0 != "%" })
         if unsafe inet_pton(AF_INET, text, &four) == 1 {
             bytes = unsafe withUnsafeBytes(of: four) { unsafe Array($0) }
@@ -172,20 +174,20 @@ package struct NetworkAddress: Hashable, Sendable {
         }
     }
 
-    /// Parses IPv4 as old programs do: `127.1`, `0x7f.0.0.1`, `2130706433`; nil for anything else.
+    /// Parses an IPv4 address as old programs spell it: `127.1`, `0x7f.0.0.1`, `2130706433`; nil for anything else.
     init?(anySpelling text: String) {
         var four = in_addr()
         guard unsafe inet_aton(text, &four) == 1 else { return nil }
         bytes = unsafe withUnsafeBytes(of: four) { unsafe Array($0) }
     }
 
-    /// Returns whether the address begins with the first `bits` bits of another one.
+    /// Returns whether the address begins with the first `bits` bits of `network`.
     func isIn(_ network: NetworkAddress, bits: Int) -> Bool {
         guard bytes.count == network.bytes.count, 0...(bytes.count * 8) ~= bits else { return false }
         return isIn(Block(bytes: network.bytes, bits: bits))
     }
 
-    /// Returns the IP address and the port of a socket address; nil for other address families.
+    /// Returns a socket address's IP address and port; nil for other address families.
     static func read(_ address: UnsafePointer<sockaddr>) -> (address: NetworkAddress, port: Int)? {
         let raw = unsafe UnsafeRawPointer(address)
         switch Int32(unsafe address.pointee.sa_family) {
@@ -205,14 +207,14 @@ package struct NetworkAddress: Hashable, Sendable {
         }
     }
 
-    /// Whether the address is on the public Internet, by the registries of special-purpose addresses (RFC 6890).
+    /// Whether the address is on the public Internet, according to the special-purpose address registries (RFC 6890).
     var isPublic: Bool {
         if bytes.count == 4 { return !Self.specialIPv4.contains(where: isIn) }
         if let embedded { return embedded.isPublic }
         return isIn(Self.globalIPv6) && !Self.specialIPv6.contains(where: isIn)
     }
 
-    /// Whether the address belongs to this machine, so that a socket can be bound to it. Asks the system.
+    /// Whether the address belongs to this machine, as the system decides by letting a socket be bound to it.
     var isLocal: Bool {
         if let embedded { return embedded.isLocal }
         #if canImport(Darwin)
@@ -221,7 +223,7 @@ package struct NetworkAddress: Hashable, Sendable {
         let kind = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue)
         #endif
         let descriptor = socket(bytes.count == 4 ? AF_INET : AF_INET6, kind, 0)
-        // Without a descriptor, the connection cannot be opened either.
+        // If no descriptor is free, the connection cannot be opened either.
         guard descriptor >= 0 else { return true }
         defer { close(descriptor) }
         if bytes.count == 4 {
@@ -245,7 +247,7 @@ package struct NetworkAddress: Hashable, Sendable {
 
     // MARK: Blocks
 
-    /// The addresses that begin with the given bits.
+    /// A block of addresses: all those that begin with the first `bits` bits of `bytes`.
     private struct Block {
         let bytes: [UInt8]
         let bits: Int
@@ -277,10 +279,10 @@ package struct NetworkAddress: Hashable, Sendable {
         Block(bytes: [192, 168], bits: 16), Block(bytes: [198, 18], bits: 15), Block(bytes: [198, 51, 100], bits: 24),
         Block(bytes: [203, 0, 113], bits: 24), Block(bytes: [224], bits: 3),
     ]
-    /// The global unicast addresses assigned so far; all others are local or unassigned.
+    /// The global unicast addresses assigned so far; all other addresses are local or unassigned.
     private static let globalIPv6 = Block(bytes: [0x20], bits: 3)
     private static let specialIPv6 = [
-        // Protocol assignments, including Teredo, and documentation.
+        // These are the blocks for protocol assignments, which include Teredo, and for documentation.
         Block(bytes: [0x20, 0x01, 0x00], bits: 23), Block(bytes: [0x20, 0x01, 0x0D, 0xB8], bits: 32),
         Block(bytes: [0x3F, 0xFF, 0x00], bits: 20),
     ]

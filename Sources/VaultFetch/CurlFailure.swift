@@ -1,15 +1,15 @@
 import CCurl
 import VaultModel
 
-/// Translates libcurl's results into failures.
+/// Translates libcurl's result codes into failures.
 enum CurlFailure {
-    /// Returns the failure for a result of libcurl.
+    /// Returns the failure for one of libcurl's result codes.
     ///
     /// - Parameters:
-    ///   - headArrived: whether the head of the response had arrived.
+    ///   - headArrived: whether the response's head had arrived.
     ///   - isRefused: whether the system reported that no process listens at the port.
-    ///   - hasRoute: false if the system reported that it has no route to the address.
-    ///   - isOneFamily: whether the settings allow addresses of only one family.
+    ///   - hasRoute: whether there is a route to the address; false if the system reported that there is none.
+    ///   - isOneFamily: whether the settings allow only one address family.
     static func failure(
         _ code: CURLcode, headArrived: Bool, isRefused: Bool = false, hasRoute: Bool = true, isOneFamily: Bool = false
     ) -> OriginFailure {
@@ -45,7 +45,7 @@ enum CurlFailure {
         case CURLE_HTTP2, CURLE_HTTP2_STREAM: OriginFailure(.interrupted, "HTTP/2 stream error")
         case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL:
             OriginFailure(.invalidResponse, "the response is not HTTP")
-        // libcurl reports a head line over 100 KiB as if it had run out of memory.
+        // libcurl reports a head line longer than 100 KiB as if it had run out of memory.
         case CURLE_OUT_OF_MEMORY where !headArrived: OriginFailure(.invalidResponse, "the response head is too large")
         default:
             OriginFailure(headArrived ? .interrupted : .unreachable, "the transfer failed (libcurl \(code.rawValue))")
@@ -55,9 +55,9 @@ enum CurlFailure {
     /// Returns the failure for a certificate that is not trusted.
     ///
     /// - Parameters:
-    ///   - result: OpenSSL's result of the verification.
-    ///   - certificate: the certificate that was refused for its dates, if they are known.
-    ///   - now: the time of this machine's clock, which is as likely to be wrong as the dates of the certificate: a
+    ///   - result: OpenSSL's verification result.
+    ///   - certificate: the certificate that was refused because of its dates, if they are known.
+    ///   - now: the time of this machine's clock, which is as likely to be wrong as the certificate's dates, because a
     ///     machine without a battery starts in the past.
     static func untrusted(
         _ result: Int, of owner: String = "its", _ certificate: OutdatedCertificate? = nil, now: Timestamp
@@ -69,7 +69,7 @@ enum CurlFailure {
             return outdated("\(subject) is not valid \(begin)", now: now)
         case hasExpired:
             return outdated("\(subject) has expired" + (certificate.map { " at \($0.end)" } ?? ""), now: now)
-        // The issuer is not found (2, 20), or the chain ends in an unknown certificate of its own (18, 19, 21).
+        // The issuer was not found (2, 20, 21), or the chain ends in a self-signed certificate (18, 19).
         case 2, 18, 19, 20, 21:
             return OriginFailure(
                 .unreachable,
@@ -81,7 +81,7 @@ enum CurlFailure {
         }
     }
 
-    /// OpenSSL's results for a certificate whose dates do not fit the clock.
+    /// OpenSSL's results for a certificate that, by the clock, is not valid yet or has expired.
     static let (notYetValid, hasExpired) = (9, 10)
 
     private static func outdated(_ reason: String, now: Timestamp) -> OriginFailure {
@@ -91,10 +91,10 @@ enum CurlFailure {
     }
 }
 
-/// A certificate that was refused for its dates.
+/// A certificate that was refused because of its dates.
 struct OutdatedCertificate: Hashable, Sendable {
-    /// Whether it is not the peer's own, but that of an authority in its chain.
+    /// Whether the certificate is not the peer's own, but that of an authority in its chain.
     var isAuthority = false
-    /// The times at which its validity begins and ends.
+    /// The times at which the certificate's validity begins and ends.
     let begin, end: Timestamp
 }

@@ -1,8 +1,8 @@
 package import VaultModel
 
-/// The libcurl transport for HTTP and HTTPS origins, on one thread of its own.
+/// The libcurl transport for HTTP and HTTPS origins, which runs on its own thread.
 ///
-/// Connections are kept and reused. The transfer of a slow reader is paused when 128 KiB are buffered, so that memory
+/// Connections are kept and reused. A transfer whose reader is slow is paused when 128 KiB are buffered, so that memory
 /// stays bounded whatever the size of the media.
 package final class CurlOrigin: Origin {
     private let loop: CurlLoop
@@ -15,7 +15,7 @@ package final class CurlOrigin: Origin {
 
     deinit { loop.post(.stop) }
 
-    /// Sends a request and returns with the final head, after redirects.
+    /// Sends a request, follows redirects, and returns when the final head has arrived.
     ///
     /// - Throws: ``OriginFailure`` if no response came; `CancellationError` if the task was cancelled; ``VaultError``
     ///   with code ``VaultError/Code/invalidArgument`` if the request's fields cannot be sent.
@@ -31,11 +31,11 @@ package final class CurlOrigin: Origin {
     }
 }
 
-/// A response that libcurl receives.
+/// A response whose body libcurl receives.
 final class CurlResponse: OriginResponse {
     let head: OriginHead
     let transfer: Transfer
-    /// Keeps the loop's thread running for as long as the body may be read.
+    /// The transport, whose thread this reference keeps running for as long as the body may be read.
     private let origin: CurlOrigin
 
     init(head: OriginHead, transfer: Transfer, origin: CurlOrigin) {
@@ -53,11 +53,11 @@ final class CurlResponse: OriginResponse {
     func end() -> [[UInt8]] { transfer.end() }
 }
 
-/// One request in progress, shared by the reader that waits for it and the loop that performs it.
+/// One request in progress, shared by the reader that waits for the response and the loop that performs the request.
 final class Transfer: Sendable {
     typealias State = TransferState<CheckedContinuation<Void, Never>>
 
-    /// Maximum bytes buffered for a reader.
+    /// The maximum number of bytes buffered for a reader.
     static let bufferLimit = 128 * 1024
 
     let request: OriginRequest
@@ -65,6 +65,8 @@ final class Transfer: Sendable {
     private let loop: CurlLoop
     private let state = Locked(State(limit: bufferLimit))
 
+    /// Prepares a transfer without starting it.
+    ///
     /// - Throws: ``VaultError`` if the request cannot be sent.
     init(_ request: OriginRequest, on loop: CurlLoop) throws(VaultError) {
         self.request = request
@@ -81,7 +83,7 @@ final class Transfer: Sendable {
         return try await next { $0.takeHead() }
     }
 
-    /// Waits for the next bytes of the body and returns them; nil at its end.
+    /// Waits for the next bytes of the body and returns them; nil at the body's end.
     func bytes() async throws -> [UInt8]? {
         try await next { $0.takeBytes() }
     }
@@ -93,7 +95,7 @@ final class Transfer: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Ends the transfer and returns the received bytes that were not taken.
+    /// Ends the transfer and returns the received bytes that the reader has not taken.
     func end() -> [[UInt8]] {
         cancel()
         return state.withLock { $0.takeUnread() }
@@ -132,12 +134,12 @@ final class Transfer: Sendable {
         state.withLock { $0.receive(bytes) }
     }
 
-    /// Wakes the reader if there is news for it: once for everything that one iteration of the loop received.
+    /// Wakes the reader if there is news for it; the loop calls this once for everything that one iteration received.
     func deliver() {
         for waiter in state.withLock({ $0.takeWaiters() }) { waiter.resume() }
     }
 
-    /// Ends the transfer, properly if `failure` is nil, and wakes the reader.
+    /// Ends the transfer, successfully if `failure` is nil, and wakes the reader.
     func finish(_ failure: OriginFailure?) {
         state.withLock { $0.finish(failure) }
         deliver()
@@ -145,6 +147,6 @@ final class Transfer: Sendable {
 
     // MARK: For tests
 
-    /// The bytes buffered for the reader, and whether the transfer is paused because the buffer is full.
+    /// The number of bytes buffered for the reader, and whether the transfer is paused because the buffer is full.
     var backlog: (bytes: Int, isPaused: Bool) { state.withLock { ($0.bufferedBytes, $0.isPaused) } }
 }

@@ -2,56 +2,56 @@ import CCurl
 import Foundation
 package import VaultModel
 
-/// One hop of a transfer as libcurl performs it: the handle, and what its callbacks have received so far.
+/// One hop of a transfer as libcurl performs it: the handle, and the results of its callbacks so far.
 ///
 /// libcurl calls back only while the loop's thread is inside `perform` or `resume`. The worker retains this object for
 /// as long as the handle is in the multi handle.
 final class CurlTransfer {
-    /// What to do when libcurl is done.
+    /// The next step when libcurl has finished with a hop.
     enum Outcome {
         /// Send the same request to this URL.
         case follow(MediaURL)
-        /// Send the request again: the kept connection was not fit for it, or the certificate's dates are needed.
+        /// Send the request again, because the kept connection was not usable or the certificate's dates are needed.
         case again(Hop)
-        /// End the transfer; nil means properly.
+        /// End the transfer, successfully if there is no failure.
         case over(OriginFailure?)
     }
 
-    /// Maximum bytes of a redirect's body that are read and dropped in order to keep its connection.
+    /// The maximum number of bytes of a redirect's body that are read and dropped so that its connection can be kept.
     private static let maxDroppedBytes = 64 * 1024
 
     let transfer: Transfer
     let hop: Hop
     let handle: CurlHandle
     private let addresses: AddressGuard
-    /// The proxy that forwards the request; nil if the request is sent to its host.
+    /// The proxy that forwards the request; nil if the request is sent directly to its host.
     private let proxy: ProxyAddress?
-    /// The addresses that the hop may be sent to: behind a proxy, nothing else is known of the response's source.
+    /// The addresses that the hop may be sent to. Behind a proxy, nothing else is known about the response's source.
     private let reach: NetworkReach
-    /// The credentials that the settings present to the hop's host.
+    /// The credentials from the settings that are presented to the hop's host.
     private let credentials: HostCredentials
     private let connections: ConnectionNumbers
-    /// Whether the settings allow addresses of only one family.
+    /// Whether the settings allow only one address family.
     private let isOneFamily: Bool
     private var url: MediaURL { hop.url }
     private var parser = HeadParser()
     private var hasHead = false
     private var hasNews = false
-    /// The target of a redirect, once its head has arrived. The body of a redirect is not waited for.
+    /// The redirect's target, once the redirect's head has arrived. The transfer does not wait for the body.
     private(set) var redirect: MediaURL?
-    /// Whether that redirect is permanent.
+    /// Whether ``redirect`` is permanent.
     private var isPermanent = false
     private var dropped = 0
     /// The sockets on which a connection was tried for this hop.
     ///
-    /// libcurl tries several addresses at a time and closes all sockets but one. The descriptor of a closed one may
-    /// since have been reused for another file.
+    /// libcurl tries several addresses at a time and closes all sockets but one. A closed socket's descriptor may since
+    /// have been reused for another file.
     private var tried: [Int32] = []
     /// Whether the received bytes could be parsed as an HTTP head.
     private var hasReadHead = false
     /// The reason why a callback ended the transfer.
     private var failure: OriginFailure?
-    /// The time of the last progress: a head, or a byte of the body.
+    /// The time of the last progress, which is a head or a byte of the body.
     private var silentSince = ContinuousClock.now
     private var isPaused = false
 
@@ -76,7 +76,7 @@ final class CurlTransfer {
         try handle.set(fields: lines.filter { !cookies.contains($0) })
         try handle.keepCookies(hop.cookies)
         if hop.keepsDates { try handle.keepDates() }
-        // A request has one Cookie field: libcurl adds its own cookies to these.
+        // A request has only one Cookie field, and libcurl adds the cookies that it keeps to these.
         if !cookies.isEmpty {
             let values = cookies.map { $0.dropFirst(RequestFields.cookie.count) }
             try handle.set(CURLOPT_COOKIE, values.joined(separator: "; "))
@@ -90,24 +90,24 @@ final class CurlTransfer {
         try addresses.watch(self.handle)
     }
 
-    /// Whether a proxy itself requests the URL, instead of opening a tunnel: its connections to the origin are then
-    /// unknown, and the response may be its own.
+    /// Whether a proxy requests the URL itself instead of opening a tunnel. Its connections to the origin are then
+    /// unknown, and the response may be the proxy's own.
     private var isForwarded: Bool { url.scheme == "http" && usesHTTPProxy }
 
     private var usesHTTPProxy: Bool { proxy?.scheme == .http || proxy?.scheme == .https }
 
-    /// The hosts that the request was sent to at private addresses or with credentials from the settings, on this hop
-    /// and those before it; nil if that is unknown for any host, because a proxy forwarded the request.
+    /// The hosts that received the request at private addresses or with credentials from the settings, on this hop and
+    /// those before it; nil if that is unknown for any host because a proxy forwarded the request.
     private var privateHosts: Set<String>? {
-        // Content sent for the operator's credentials is as private as that of a private network: no manifest of
-        // another site may use it.
+        // Content that an origin sends for the operator's credentials is as private as content in a private network, so
+        // no other site's manifest may use it.
         guard credentials.isEmpty else { return hop.privateHosts?.union([url.host]) }
         guard proxy != nil else { return addresses.isPrivate ? hop.privateHosts?.union([url.host]) : hop.privateHosts }
         guard ProxiedHost.mayBePublic(url.host) else { return hop.privateHosts?.union([url.host]) }
         return reach == .publicOnly ? hop.privateHosts : nil
     }
 
-    /// Returns the hop that a redirect of this one leads to.
+    /// Returns the hop to which a redirect from this hop leads.
     func nextHop(to target: MediaURL) -> Hop {
         hop.following(to: target, isPermanent: isPermanent, privateHosts: privateHosts, cookies: handle.cookies)
     }
@@ -119,7 +119,7 @@ final class CurlTransfer {
         transfer.deliver()
     }
 
-    /// Returns the failure of a hop that has been silent for `limit`; nil if it has not, or is waiting for its reader.
+    /// Returns the failure if the hop has been silent for `limit`; nil if it has not, or is waiting for its reader.
     ///
     /// libcurl's own low-speed limit cannot be less than one byte per second, but a slow origin may continue as long as
     /// it sends something. A head that arrives byte by byte does not count as progress.
@@ -128,21 +128,21 @@ final class CurlTransfer {
         return CurlFailure.failure(CURLE_OPERATION_TIMEDOUT, headArrived: hasHead)
     }
 
-    /// Resumes a paused transfer, because the reader takes bytes again.
+    /// Resumes a paused transfer because the reader is taking bytes again.
     func resume() -> CURLcode {
         isPaused = false
         silentSince = .now
         return handle.resume()
     }
 
-    /// Returns what to do after a result of libcurl, given what the callbacks have received.
+    /// Returns the next step after libcurl's result, given what the callbacks have received.
     func outcome(of result: CURLcode) -> Outcome {
         if let redirect { return .follow(redirect) }
         if addresses.isDirty, !hop.isOnFreshConnection { return .again(hop.onFreshConnection()) }
         if isOutdated(result), !hop.keepsDates { return .again(hop.keepingDates()) }
         let failure = failure(of: result)
-        // Unsolicited bytes may have arrived just after the request, so bytes that are not a head are not blamed on the
-        // response.
+        // Unsolicited bytes may have arrived just after the request was sent, so bytes that are not a head are not
+        // blamed on the response.
         if failure?.kind == .invalidResponse, addresses.isReused, !hasReadHead {
             return .again(hop.onFreshConnection())
         }
@@ -152,7 +152,7 @@ final class CurlTransfer {
     private func failure(of result: CURLcode) -> OriginFailure? {
         if let failure { return failure }
         guard result == CURLE_OK else {
-            // A host may have other, allowed addresses; the refusal counts only if none of them responded.
+            // The host may have other addresses that are allowed, so the refusal counts only if none of them responded.
             if let refusal = addresses.refusal, [CURLE_COULDNT_CONNECT, CURLE_ABORTED_BY_CALLBACK].contains(result) {
                 return refusal
             }
@@ -172,7 +172,7 @@ final class CurlTransfer {
             isRefused: handle.wasRefused)
     }
 
-    /// OpenSSL's results for the proxy's certificate and for the origin's; 0 means that it is trusted.
+    /// OpenSSL's verification results for the proxy's and the origin's certificates; 0 means trusted.
     private var verdicts: (proxy: Int, origin: Int) {
         (
             proxy?.scheme == .https ? handle.number(CURLINFO_PROXY_SSL_VERIFYRESULT) : 0,
@@ -180,7 +180,7 @@ final class CurlTransfer {
         )
     }
 
-    /// Returns whether a certificate was refused because its dates do not fit the clock.
+    /// Returns whether a certificate was refused because it is not valid yet, or has expired, by this machine's clock.
     private func isOutdated(_ result: CURLcode) -> Bool {
         guard result == CURLE_PEER_FAILED_VERIFICATION else { return false }
         let verdict = verdicts.proxy != 0 ? verdicts.proxy : verdicts.origin
@@ -219,8 +219,8 @@ final class CurlTransfer {
     ) throws(OriginFailure) {
         try handle.set(CURLOPT_SSL_VERIFYPEER, 1)
         try handle.set(CURLOPT_SSL_VERIFYHOST, 2)
-        // If a directory of authorities is set as well, libcurl reads the file again for every connection, which takes
-        // milliseconds and megabytes.
+        // If a directory of CA certificates is set as well, libcurl reads the file again for every connection, which
+        // takes milliseconds and megabytes.
         let file = configuration.authorities ?? CurlLibrary.authoritiesFile
         let usesTLSToProxy = proxy?.scheme == .https
         if file != nil {
@@ -229,12 +229,12 @@ final class CurlTransfer {
         }
         if let authorities = configuration.authorities { try handle.set(CURLOPT_CAINFO, authorities) }
         if let certificate = credentials.certificate {
-            // libcurl shares neither connections nor sessions between requests whose certificates differ.
+            // libcurl shares neither connections nor TLS sessions between requests with different client certificates.
             try handle.set(CURLOPT_SSLCERT_BLOB, Array(certificate.chain.utf8))
             try handle.set(CURLOPT_SSLKEY_BLOB, Array(certificate.key.utf8))
         }
         guard let added = network.authorities, url.scheme == "https" || usesTLSToProxy else { return }
-        // A blob replaces the file, so it contains the file's authorities too.
+        // The blob replaces the file, so it must contain the file's authorities too.
         let trusted = (file.flatMap { AuthorityFiles.bytes(of: $0) } ?? []) + [0x0A] + Array(added.pem.utf8)
         try handle.set(CURLOPT_CAINFO_BLOB, trusted)
         if usesTLSToProxy { try handle.set(CURLOPT_PROXY_CAINFO_BLOB, trusted) }
@@ -248,10 +248,10 @@ final class CurlTransfer {
             case .ipv6: CURL_IPRESOLVE_V6
             }
         try handle.set(CURLOPT_IPRESOLVE, Int(family))
-        // Without a proxy, the empty text keeps libcurl from reading the environment.
+        // If there is no proxy, the empty string keeps libcurl from reading the environment.
         try handle.set(CURLOPT_PROXY, proxy?.location ?? "")
         guard let proxy else { return }
-        // The settings decide which hosts are contacted directly, whatever the environment states.
+        // The settings decide which hosts are contacted directly, whatever the environment's variables state.
         try handle.set(CURLOPT_NOPROXY, "")
         if let user = proxy.user { try handle.set(CURLOPT_PROXYUSERNAME, user) }
         if let password = proxy.password { try handle.set(CURLOPT_PROXYPASSWORD, password) }
@@ -294,7 +294,9 @@ final class CurlTransfer {
 
     // MARK: Callbacks of libcurl
 
-    /// - Returns: the number of bytes taken; if fewer than given, libcurl ends the transfer.
+    /// Receives a line of the head.
+    ///
+    /// - Returns: the number of bytes taken; if it is less than the line's length, libcurl ends the transfer.
     private func receive(line: UnsafeRawBufferPointer) -> Int {
         do throws(OriginFailure) {
             guard var head = unsafe try parser.read(line) else { return line.count }
@@ -306,7 +308,7 @@ final class CurlTransfer {
                 hasHead = true
                 hasNews = true
                 silentSince = .now
-                // Now the round-trip time is known; a reused connection's window is already narrow.
+                // The round-trip time is now known. A reused connection's window is already narrow.
                 SocketWindow.narrow(tried, at: handle.localPort)
                 head.location = hop.count > 0 ? url.withoutCredentials : nil
                 head.movedTo = hop.movedTo?.withoutCredentials
@@ -322,7 +324,10 @@ final class CurlTransfer {
         }
     }
 
-    /// - Returns: the number of bytes taken, or the value that pauses; if fewer than given, libcurl ends the transfer.
+    /// Receives bytes of the body.
+    ///
+    /// - Returns: the number of bytes taken, or the value that pauses the transfer; if fewer bytes are taken than were
+    ///   given, libcurl ends the transfer.
     private func receive(body: Span<UInt8>) -> Int {
         guard redirect == nil else {
             dropped += body.count
@@ -346,10 +351,10 @@ final class CurlTransfer {
 }
 
 extension OriginFailure {
-    /// No response, not even a refusal: the origin may be behind a connection that is down for a while.
+    /// No response arrived, not even a refusal, so the network connection to the origin may be down for a while.
     package static let noResponse = OriginFailure(.unreachable, "no response in time")
 
-    /// The response would come from an address that the request may not be sent to.
+    /// The failure for a response that would come from an address that the request may not be sent to.
     package static let privateAddress = OriginFailure(
         .invalidResponse, "it leads to a private address whose host is not in the setting allow-host")
 }

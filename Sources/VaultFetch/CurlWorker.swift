@@ -8,7 +8,7 @@ import Darwin
 import Glibc
 #endif
 
-/// The objects of the loop's thread: libcurl's handles, and the transfers in progress.
+/// The objects that belong to the loop's thread: libcurl's handles, and the transfers in progress.
 final class CurlWorker {
     private let configuration: CurlConfiguration
     private let loop: CurlLoop
@@ -16,10 +16,10 @@ final class CurlWorker {
     private let sockets = OpenSockets()
     private let connections = ConnectionNumbers()
     private var running: [ObjectIdentifier: CurlTransfer] = [:]
-    /// The transfers that wait for a connection, in order. They cannot stall, because no request has been sent.
+    /// The transfers that wait for a connection, in order. They cannot stall, because their requests are not yet sent.
     private var waiting: [Transfer] = []
 
-    /// - Returns: nil if libcurl cannot be used.
+    /// Creates the worker; nil if libcurl cannot be used.
     init?(_ configuration: CurlConfiguration, loop: CurlLoop) {
         guard let multi = CurlMulti() else { return nil }
         self.configuration = configuration
@@ -50,9 +50,9 @@ final class CurlWorker {
         (running, waiting) = ([:], [])
     }
 
-    /// Executes commands.
+    /// Executes the commands.
     ///
-    /// - Returns: whether to continue.
+    /// - Returns: whether the loop continues.
     private func obey(_ commands: [CurlLoop.Command]) -> Bool {
         var goesOn = true
         for command in commands {
@@ -68,8 +68,8 @@ final class CurlWorker {
         return goesOn
     }
 
-    /// Starts waiting transfers while connections are available. A redirect replaces the hop that led to it, and never
-    /// waits.
+    /// Starts waiting transfers while connections are available. The hop that follows a redirect replaces the one
+    /// before it, and never waits.
     private func startWaiting() {
         while !waiting.isEmpty, running.count < max(1, configuration.maxConnections()) {
             let transfer = waiting.removeFirst()
@@ -123,8 +123,8 @@ final class CurlWorker {
         }
     }
 
-    /// Blocks SIGPIPE: libcurl is told to leave signals alone, but TLS may write to a connection that the peer has
-    /// closed.
+    /// Blocks SIGPIPE. libcurl is told to leave signals alone, but TLS may write to a connection that the peer has
+    /// closed, which would raise the signal.
     private static func blockBrokenPipes() {
         var signals = sigset_t()
         unsafe sigemptyset(&signals)
@@ -133,7 +133,7 @@ final class CurlWorker {
     }
 }
 
-/// The interface to the libcurl thread: commands are queued, and the thread is woken.
+/// The interface to the libcurl thread, through which commands are queued and the thread is woken.
 final class CurlLoop: Sendable {
     /// A command for the thread.
     enum Command {
@@ -141,7 +141,7 @@ final class CurlLoop: Sendable {
         case start(Transfer)
         /// Resumes a paused transfer.
         case resume(Transfer)
-        /// Drops a transfer immediately.
+        /// Drops a transfer at once.
         case remove(Transfer)
         /// Ends all transfers and the thread.
         case stop
@@ -170,8 +170,8 @@ final class CurlLoop: Sendable {
     func post(_ command: Command) {
         let hasEnded = queue.withLock { queue in
             guard !queue.hasEnded else { return true }
-            // The thread takes all commands at once, so only the first one has to wake it. Under the lock, because the
-            // thread removes the waker under it before it frees the handle that the waker points to.
+            // The thread takes all commands at once, so only the first one has to wake it. The waker is called under
+            // the lock, because the thread removes it under the lock before freeing the handle that it points to.
             if queue.commands.isEmpty { queue.waker?.wake() }
             queue.commands.append(command)
             return false
@@ -179,7 +179,7 @@ final class CurlLoop: Sendable {
         if hasEnded, case .start(let transfer) = command { transfer.finish(Self.closed) }
     }
 
-    /// Waits until the thread has released everything.
+    /// Waits until the thread has ended and released everything.
     func waitForEnd() async {
         await withCheckedContinuation { continuation in
             let hasEnded = queue.withLock { queue in
@@ -192,7 +192,7 @@ final class CurlLoop: Sendable {
 
     // MARK: For the thread
 
-    /// Sets the waker of the thread; nil once the thread must no longer be woken.
+    /// Sets the waker for the thread; nil means that the thread must no longer be woken.
     func setWaker(_ waker: CurlMulti.Waker?) { queue.withLock { $0.waker = waker } }
 
     /// Takes the queued commands, in order.
@@ -213,36 +213,36 @@ final class CurlLoop: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// The failure of transfers that are started after the end.
+    /// The failure for transfers that the thread's end interrupts, and for those that are started after it.
     static let closed = OriginFailure(.unreachable, "the network client is closed")
 }
 
-/// The settings of a ``CurlOrigin``.
+/// The configuration of a ``CurlOrigin``.
 package struct CurlConfiguration: Sendable {
-    /// The value of `User-Agent` unless the settings have one, such as `MediaVault/1.0`. It contains no control
+    /// The value of `User-Agent`, such as `MediaVault/1.0`, unless the settings have one. It contains no control
     /// character.
     package var userAgent: String
-    /// The time limit for name lookup, connection and TLS handshake.
+    /// The time limit for name lookup, connection and TLS handshake together.
     package var connectTimeout: Duration
-    /// The time limit for the head, and then for each byte while the reader waits for it.
+    /// The time limit for the head, and then for each further byte while the reader waits for it.
     package var stallTimeout: Duration
     /// Whether a host, as ``MediaURL`` spells it, may be private even if a manifest or a redirect led to it.
     package var allowsPrivate: @Sendable (_ host: String) -> Bool = { _ in false }
-    /// How origins are reached; evaluated for each request and each redirect.
+    /// The settings for reaching origins, evaluated for each request and each redirect.
     package var network: @Sendable () throws(OriginFailure) -> NetworkSettings = { () throws(OriginFailure) in
         NetworkSettings()
     }
-    /// The wall clock, in seconds since 1970, which decides whether cookies have expired.
+    /// The wall clock, in seconds since 1970, by which cookies expire.
     package var now: @Sendable () -> Int64 = WallClock.now
-    /// The variables of the process that name proxies.
+    /// The process's environment variables that name proxies.
     package var environment = ProxyEnvironment()
-    /// The file of certificate authorities to trust instead of the system's; nil means the system's.
+    /// The path of a CA certificate file to use instead of the system's; nil means the system's.
     package var authorities: String?
-    /// Maximum connections, including those kept for later requests; evaluated for each request.
+    /// The maximum number of connections, including those kept for later requests; evaluated for each request.
     ///
     /// A request beyond the limit waits for a connection.
     package var maxConnections: @Sendable () -> Int = { ConnectionShare.ofProcess }
-    /// The ports on which this process listens: a request to one of them would loop.
+    /// The ports on which this process listens, because a request to one of them would loop.
     package var ownListeners = OwnListeners()
 
     package init(

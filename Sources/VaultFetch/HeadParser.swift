@@ -2,12 +2,12 @@ import VaultModel
 
 /// Parses a response head from the lines that libcurl delivers one by one.
 ///
-/// Informational responses (1xx) before the final one are skipped, and trailers after the body are ignored. The bytes
-/// of all heads together are limited, so that no origin can send heads without end.
+/// Informational responses (1xx) before the final head are skipped, and trailers after the body are ignored. The total
+/// size of all heads is limited, so that no origin can go on sending heads forever.
 struct HeadParser {
-    /// Maximum bytes in all heads of one request.
+    /// The maximum total size of all heads for one request, in bytes.
     static let maxBytes = 64 * 1024
-    /// Maximum fields in one head.
+    /// The maximum number of fields in one head.
     static let maxFields = 200
 
     private var bytesRead = 0
@@ -17,7 +17,7 @@ struct HeadParser {
 
     /// Parses one line, including its line break.
     ///
-    /// - Returns: the final head, once, at the empty line that ends it.
+    /// - Returns: the final head, when the line is the empty one that ends it; nil for every other line.
     mutating func read(_ line: some Collection<UInt8>) throws(OriginFailure) -> OriginHead? {
         guard !isComplete else { return nil }
         bytesRead += line.count
@@ -71,8 +71,8 @@ struct HeadParser {
         return Int(status)
     }
 
-    /// Decodes a line, without its line break, as UTF-8, or else as one character per byte, so that different bytes
-    /// stay different.
+    /// Decodes a line, without its line break, as UTF-8. If it is not UTF-8, each byte becomes one character, so that
+    /// different bytes stay different.
     private static func text(_ line: some Collection<UInt8>) -> String {
         var bytes = Array(line)
         if bytes.last == 0x0A { bytes.removeLast() }

@@ -7,34 +7,34 @@ struct Hop {
     private(set) var count = 0
     /// Whether a redirect has led to another origin.
     ///
-    /// The caller's fields and credentials are then no longer sent, even if a later redirect leads back to the first
-    /// origin: the other origin chose that target.
+    /// If so, the caller's fields and credentials are no longer sent, even if a later redirect leads back to the first
+    /// origin, because the other origin chose that target.
     private(set) var hasLeftOrigin = false
-    /// Whether each redirect stayed at the host and port that the request names, or at the same host over TLS.
+    /// Whether every redirect stayed at the host and port that the request names, or at the same host over TLS.
     private(set) var isAtNamedHost = true
-    /// The last target of the permanent redirects before any other redirect.
+    /// The target of the last permanent redirect before any other redirect; nil if the first redirect was another one.
     private(set) var movedTo: MediaURL?
     /// Whether the hop must use a new connection.
     private(set) var isOnFreshConnection = false
-    /// Whether the dates of a certificate that is refused for them are stored. Only a second try stores them, because
-    /// no later request can use its connection.
+    /// Whether OpenSSL stores the dates of a certificate that it refuses because of them. Only a second attempt does
+    /// so, because its connection cannot be used for later requests.
     private(set) var keepsDates = false
-    /// The hosts that redirected here from private addresses, or were sent credentials from the settings.
+    /// The hosts that redirected here from private addresses, or that received credentials from the settings.
     ///
-    /// Nil if that is unknown for any host, because a proxy forwarded the request.
+    /// Nil if that is unknown for any host because a proxy forwarded the request.
     private(set) var privateHosts: Set<String>? = []
-    /// The cookies that earlier hops received, in libcurl's form: some origins redirect to themselves until a cookie
-    /// comes back. Other requests do not get them, and a redirect to another origin drops them.
+    /// The cookies that earlier hops received, in libcurl's format, because some origins redirect to themselves until a
+    /// cookie comes back. Other requests do not get these cookies, and a redirect to another origin drops them.
     private(set) var cookies: [String] = []
 
     init(_ url: MediaURL) { self.url = url }
 
-    /// Returns the hop that a redirect leads to.
+    /// Returns the hop to which a redirect leads.
     ///
     /// - Parameters:
     ///   - isPermanent: whether the redirect is permanent.
-    ///   - privateHosts: the new value of ``privateHosts``, this hop's host included.
-    ///   - cookies: the cookies that the hops so far received.
+    ///   - privateHosts: the new value of ``privateHosts``, which takes this hop's host into account.
+    ///   - cookies: the cookies that the hops have received so far.
     func following(
         to target: MediaURL, isPermanent: Bool = false, privateHosts: Set<String>? = [], cookies: [String] = []
     ) -> Hop {
@@ -50,8 +50,8 @@ struct Hop {
         return next
     }
 
-    /// Returns the same hop, to be tried again for the dates of the refused certificate. TLS verifies the certificate
-    /// again, so nothing is sent unless the second try finds a trusted one.
+    /// Returns the same hop, to be tried again in order to learn the dates of the refused certificate. TLS verifies the
+    /// certificate again, so nothing is sent unless the second attempt finds a trusted one.
     func keepingDates() -> Hop {
         var again = self
         again.keepsDates = true

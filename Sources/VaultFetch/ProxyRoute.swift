@@ -1,14 +1,14 @@
 import CCurl
 package import VaultModel
 
-/// Chooses the proxy for a request, if any, by the vault's settings and the environment.
+/// Chooses the proxy, if any, for a request, according to the vault's settings and the environment.
 package struct ProxyEnvironment: Hashable, Sendable {
     private let variables: [String: String]
 
-    /// Keeps the variables that name proxies.
+    /// Keeps the environment variables that name proxies.
     ///
-    /// `HTTP_PROXY` is not one of them: where a server passes request fields to a process as variables, a request can
-    /// set it.
+    /// `HTTP_PROXY` is not one of them, because a request can set it where a server passes request fields to a process
+    /// as variables.
     package init(_ environment: [String: String] = [:]) {
         variables = environment.filter { Self.names.contains($0.key) && !$0.value.isEmpty }
     }
@@ -17,10 +17,10 @@ package struct ProxyEnvironment: Hashable, Sendable {
         "http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
     ]
 
-    /// Returns the proxy for a request; nil if it is sent to its host.
+    /// Returns the proxy for a request; nil if the request is sent directly to its host.
     ///
-    /// - Throws: ``OriginFailure`` if a variable does not name a usable proxy: a direct request would be visible to
-    ///   those from whom a proxy hides it.
+    /// - Throws: ``OriginFailure`` if a variable does not name a usable proxy, because a direct request would be
+    ///   visible to those from whom a proxy hides it.
     package func route(to url: MediaURL, _ settings: NetworkSettings) throws(OriginFailure) -> ProxyAddress? {
         if let choice = settings.proxyForHost[url.host] { return choice.proxy }
         if let proxy = settings.proxy { return proxy }
@@ -36,7 +36,7 @@ package struct ProxyEnvironment: Hashable, Sendable {
         return proxy
     }
 
-    /// Returns whether `no_proxy` lists the host, a domain that it is in, or a network that its address is in.
+    /// Returns whether `no_proxy` lists the host, a domain that contains it, or a network that contains its address.
     private func isExcluded(_ host: String) -> Bool {
         guard let list = variables["no_proxy"] ?? variables["NO_PROXY"] else { return false }
         let address = NetworkAddress(host.trimming("[]"))
@@ -59,31 +59,30 @@ package struct ProxyEnvironment: Hashable, Sendable {
 
 /// Decides which hosts a manifest or a redirect may name if a proxy forwards the request.
 ///
-/// The proxy looks up the name, so the address of the connection reveals nothing about the host. A host that is
-/// recognizably private is refused before the request is sent.
+/// The proxy looks up the name, so the connection's address reveals nothing about the host. A host that is recognizably
+/// private is refused before the request is sent.
 enum ProxiedHost {
-    /// Returns whether a host may be on the public Internet: a public address, or a name outside this machine and its
-    /// network.
+    /// Returns whether a host may be on the public Internet, because it is a public address, or a name outside this
+    /// machine and its network.
     static func mayBePublic(_ host: String) -> Bool {
         if let address = address(host) { return address.isPublic }
         let labels = host.trimming(".").split(separator: ".")
-        // A name without a dot is looked up in the domain of the proxy.
+        // The proxy looks up a name without a dot in its own domain.
         guard labels.count > 1, let last = labels.last.map(String.init) else { return false }
-        // A name that ends with a number is an address in a spelling that only some programs accept.
+        // A name whose last label begins with a digit is an address in a spelling that only some programs accept.
         guard last.first?.isNumber == false else { return false }
         return !privateDomains.contains(last) && labels.suffix(2) != ["fritz", "box"]
     }
 
-    /// Returns the address that a host spells, in any spelling; nil if it is a name.
+    /// Returns the address that a host denotes, in any spelling; nil if the host is a name.
     static func address(_ host: String) -> NetworkAddress? {
         let text = host.trimming("[]").trimming(".")
         if text == "localhost" || text.hasSuffix(".localhost") { return NetworkAddress("127.0.0.1") }
         return NetworkAddress(text) ?? NetworkAddress(anySpelling: text)
     }
 
-    /// Top-level domains that are not on the public Internet: the domains of RFC 6761, of RFC 6762 with its appendix G,
-    /// and of RFC 9476, domains that ICANN has reserved for private use, and domains that systems and routers use
-    /// locally.
+    /// The top-level domains that are not on the public Internet: those of RFC 6761, of RFC 6762 with its appendix G,
+    /// and of RFC 9476, those that ICANN has reserved for private use, and those that systems and routers use locally.
     private static let privateDomains: Set = [
         "localhost", "local", "internal", "intranet", "intra", "private", "priv", "corp", "home", "lan", "domain",
         "localdomain", "localdomain4", "localdomain6", "localnet", "dhcp", "svc", "cluster", "test", "invalid", "onion",
@@ -92,7 +91,7 @@ enum ProxiedHost {
 }
 
 extension String {
-    /// The text without these characters at its ends.
+    /// Returns the text without any of these characters at its ends.
     fileprivate func trimming(_ characters: String) -> String {
         let start = drop { characters.contains($0) }
         return start.lastIndex { !characters.contains($0) }.map { String(start[...$0]) } ?? ""
@@ -100,9 +99,9 @@ extension String {
 }
 
 extension CurlFailure {
-    /// Returns the failure of the proxy that a request was sent to; nil if the proxy is not to blame.
+    /// Returns the proxy's failure for a request that was sent to it; nil if the proxy is not to blame.
     ///
-    /// - Parameter tunnelStatus: the status of the proxy's response to the request for a tunnel; 0 if it did not
+    /// - Parameter tunnelStatus: the status in the proxy's response to the request for a tunnel; 0 if the proxy did not
     ///   respond, nil if no tunnel was requested.
     static func failure(ofProxy code: CURLcode, tunnelStatus: Int?, isRefused: Bool) -> OriginFailure? {
         switch (code, tunnelStatus) {
@@ -123,7 +122,7 @@ extension CurlFailure {
         }
     }
 
-    /// The proxy requires credentials, or does not accept those that it was given.
+    /// The failure for a proxy that requires credentials, or does not accept those that it received.
     static let proxyCredentials = OriginFailure(
         .unreachable, "the proxy does not accept the user and password given for it",
         remedy: "correct the proxy in the settings")

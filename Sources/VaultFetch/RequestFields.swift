@@ -1,12 +1,12 @@
 import VaultModel
 
-/// The checked header fields of a request, with the rule for which origin may receive them.
+/// A request's header fields, which have been checked, with the rule for which origin may receive them.
 struct RequestFields: Sendable {
     private let request: OriginRequest
-    /// The beginning of a line of cookies, in lower case.
+    /// The beginning of a `Cookie` line, in lower case.
     static let cookie = "cookie: "
 
-    /// Checks the fields of a request.
+    /// Checks a request's fields.
     ///
     /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument`` if a field cannot be sent.
     init(_ request: OriginRequest) throws(VaultError) {
@@ -20,9 +20,10 @@ struct RequestFields: Sendable {
 
     /// Returns the lines for a request to `url`, in libcurl's spelling.
     ///
-    /// The caller's fields and credentials go only to the origin that they were given for.
+    /// The caller's fields and credentials are sent only to the origin for which they were given.
     ///
-    /// - Parameter hasLeftOrigin: whether a redirect has led to another origin, so that they are not sent at all.
+    /// - Parameter hasLeftOrigin: whether a redirect has led to another origin, so that the caller's fields and
+    ///   credentials are not sent at all.
     func lines(for url: MediaURL, hasLeftOrigin: Bool = false) -> [String] {
         var lines = ["Accept-Encoding: identity"]
         if let range = request.range { lines.append("Range: \(range)") }
@@ -38,8 +39,8 @@ struct RequestFields: Sendable {
         return lines
     }
 
-    /// Returns the conditional fields. An entity tag takes precedence over a date; the date is for origins that do not
-    /// support tags.
+    /// Returns the conditional fields. An entity tag takes precedence over a date, which is sent for origins that do
+    /// not support tags.
     private static func conditions(_ request: OriginRequest) -> [(name: String, value: String)] {
         [
             ("If-Range", request.ifRange), ("If-None-Match", request.ifChangedFrom?.entityTag?.description),
@@ -47,7 +48,7 @@ struct RequestFields: Sendable {
         ].compactMap { name, value in value.map { (name, $0) } }
     }
 
-    /// Returns the line of a field, in libcurl's spelling.
+    /// Returns the line for a field, in libcurl's spelling.
     static func line(_ field: HeaderFields.Field) -> String {
         // libcurl sends a field without a value only if a semicolon replaces the colon.
         field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"

@@ -1,12 +1,13 @@
 package import VaultModel
 
-/// Checks a response against its request and the known representation, before any of its bytes are used.
+/// Checks a response against its request and the known representation, before any of the response's bytes are used.
 package enum ResponseCheck {
-    /// Determines the content of a response, and the representation that it belongs to.
+    /// Determines a response's content, and the representation to which it belongs.
     ///
-    /// - Parameter takesGzip: whether a whole representation may be compressed; ``isGzip(_:)`` returns whether it is.
-    /// - Throws: ``OriginFailure`` of kind `invalidResponse` if the response cannot belong to the request, `refused` if
-    ///   it has an error status.
+    /// - Parameter takesGzip: whether a whole representation may be compressed with gzip; ``isGzip(_:)`` returns
+    ///   whether it is.
+    /// - Throws: ``OriginFailure`` of kind `invalidResponse` if the response cannot belong to the request, or `refused`
+    ///   if it has an error status.
     package static func judge(
         _ head: OriginHead, asked: OriginRequest, known: KnownRepresentation? = nil, takesGzip: Bool = false
     ) throws(OriginFailure) -> ResponseDecision {
@@ -21,9 +22,9 @@ package enum ResponseCheck {
         return .changed(content)
     }
 
-    /// Returns the information on the representation in a response, for the vault to store.
+    /// Returns what a response states about its representation, for the vault to store.
     ///
-    /// Only the length is taken from a 416: its type and tags are those of the error page.
+    /// From a 416, only the length is taken, because its type and tags are those of the error page.
     package static func information(
         of head: OriginHead, asked: OriginRequest, content: ResponseContent
     ) -> ContentInformation {
@@ -42,7 +43,7 @@ package enum ResponseCheck {
                 ContentInformation(
                     length: content.length, type: guess, validators: Validators(), supportsRanges: false)
             }
-        // A transport that does not know the addresses was told which ones it may use.
+        // If the transport does not know the addresses, they are known to be public only if it may use no others.
         information.privateHosts = head.privateHosts ?? (asked.reach == .publicOnly ? [] : nil)
         return information
     }
@@ -116,17 +117,17 @@ package enum ResponseCheck {
             || hasSettled(head, known: known)
     }
 
-    /// Returns whether a response differs from the known representation only in that its date counts now.
+    /// Returns whether a response differs from the known representation only in that its date is now usable.
     ///
-    /// The date does not show that both are one version, because it was too recent in the earlier response.
+    /// The date was too recent in the earlier response, so it does not prove that both responses are one version.
     private static func hasSettled(_ head: OriginHead, known: KnownRepresentation) -> Bool {
         guard let date = known.unsettledDate, head.validators.lastModified == date else { return false }
         return known.validators.agree(with: Validators(entityTag: head.validators.entityTag))
     }
 
-    /// Returns whether a 206 may lack `Last-Modified` because `If-Range` was a date (RFC 9110 §15.3.7).
+    /// Returns whether a 206 lacks `Last-Modified` because `If-Range` was a date (RFC 9110 §15.3.7).
     ///
-    /// A partial response then means that the date still holds. An entity tag must not be omitted.
+    /// A partial response then means that the date still applies. An entity tag must not be omitted.
     private static func leavesOutDate(_ head: OriginHead, known: KnownRepresentation, asked: OriginRequest) -> Bool {
         head.status == 206 && head.validators == Validators() && known.validators.strongTag == nil
             && asked.ifRange != nil && asked.ifRange == known.validators.lastModified
@@ -145,14 +146,14 @@ package enum ResponseCheck {
         return length
     }
 
-    /// The codings that change bytes: those that IANA registers, and others that origins send. Anything else, such as
-    /// `UTF-8` or `binary`, is a mistake in an upload, and its bytes are plain.
+    /// The codings that change the bytes: those registered with IANA, and others that origins use. Anything else, such
+    /// as `UTF-8` or `binary`, is a mistake made at upload, and the bytes are plain.
     private static let codings: Set<String> = [
         "aes128gcm", "aesgcm", "br", "brotli", "bz2", "bzip2", "compress", "dcb", "dcz", "deflate", "exi", "gz", "gzip",
         "lz4", "lzma", "pack200-gzip", "sdch", "snappy", "xz", "zlib", "zstd",
     ]
 
-    /// Returns whether the content of a response is compressed with gzip, which some origins send unrequested.
+    /// Returns whether a response's content is compressed with gzip, which some origins use unrequested.
     package static func isGzip(_ head: OriginHead) -> Bool {
         let codings = members(of: "Content-Encoding", in: head)
         return codings.count == 1 && ["gzip", "x-gzip"].contains { codings[0].isEqualIgnoringCase($0) }
@@ -175,7 +176,7 @@ package enum ResponseCheck {
             .map { $0.trimmingBlanks() }
     }
 
-    /// Returns the only media type of the response. Anything else, such as two fields, means bytes of unknown type.
+    /// Returns the response's single media type. Anything else, such as two fields, means bytes of unknown type.
     private static func type(of head: OriginHead, else guess: String?) -> String? {
         let said = head.fields.values("Content-Type").filter { !$0.isEmpty }
         guard !said.isEmpty else { return guess }
@@ -191,13 +192,13 @@ package enum ResponseCheck {
     private static func invalidResponse(_ reason: String) -> OriginFailure { OriginFailure(.invalidResponse, reason) }
 }
 
-/// The content of a response that may be used.
+/// The usable content of a response.
 package enum ResponseContent: Hashable, Sendable {
-    /// These bytes of the representation, perhaps fewer than requested, and its length if the origin states it.
+    /// A range of the representation's bytes, perhaps fewer than requested, and its length if the origin states it.
     case partial(ByteRange, total: Int64?)
-    /// The whole representation from byte 0; for a HEAD, the content that a GET would return.
+    /// The whole representation, from byte 0; for a HEAD request, the content that a GET would return.
     case whole(length: Int64?)
-    /// Nothing: the representation ends at or before the first requested byte.
+    /// No content, because the representation ends at or before the first requested byte.
     case unsatisfiable(total: Int64?)
 
     /// The representation's length, or nil if the response does not state it.
@@ -207,7 +208,7 @@ package enum ResponseContent: Hashable, Sendable {
         }
     }
 
-    /// One past the last byte that follows the head; nil if the head does not state it.
+    /// The offset one past the last byte that follows the head; nil if the head does not state it.
     package var end: Int64? {
         switch self {
         case .partial(let range, _): range.upperBound
@@ -217,15 +218,15 @@ package enum ResponseContent: Hashable, Sendable {
     }
 }
 
-/// The representation that a response belongs to, and its content.
+/// The decision on which representation a response belongs to, with the response's content.
 package enum ResponseDecision: Hashable, Sendable {
-    /// The known representation, or any if none was known.
+    /// The response belongs to the known representation, or none was known.
     case current(ResponseContent)
-    /// A representation other than the known one: its bytes may be used, but never combined with those of the known
-    /// one.
+    /// The response belongs to another representation. Its bytes may be used, but never combined with those of the
+    /// known one.
     case changed(ResponseContent)
 
-    /// The content, of either representation.
+    /// The content, whichever representation it belongs to.
     package var content: ResponseContent {
         switch self {
         case .current(let content), .changed(let content): content
@@ -233,13 +234,13 @@ package enum ResponseDecision: Hashable, Sendable {
     }
 }
 
-/// What is known of a representation before a response arrives, from earlier responses or the index.
+/// What is known about a representation before a response arrives, from earlier responses or the index.
 package struct KnownRepresentation: Hashable, Sendable {
-    /// The validators it was stored under.
+    /// The validators with which the representation was stored.
     package var validators: Validators
-    /// Its length, or nil if no response has stated it.
+    /// The representation's length, or nil if no response has stated it.
     package var length: Int64?
-    /// The `Last-Modified` that did not count, because it was within the second of its own response.
+    /// A `Last-Modified` that was not usable as a validator, because it was within the second of its own response.
     package var unsettledDate: String?
 
     package init(validators: Validators, length: Int64?, unsettledDate: String? = nil) {
@@ -251,10 +252,10 @@ package struct KnownRepresentation: Hashable, Sendable {
 
 /// Checks the response to a revalidation of the known representation (RFC 9111 §4.3.3).
 package enum ValidationCheck {
-    /// Returns whether the known representation is still current, by a 304 or by matching validators and length.
+    /// Returns whether the known representation is still current, judged by a 304 or by matching validators and length.
     ///
-    /// - Throws: ``OriginFailure`` as ``ResponseCheck`` does, and of kind `invalidResponse` for a 304 to a request
-    ///   without a condition.
+    /// - Throws: ``OriginFailure`` as ``ResponseCheck`` does, and also of kind `invalidResponse` for a 304 in response
+    ///   to a request without a condition.
     package static func isSame(
         _ head: OriginHead, asked: OriginRequest, known: KnownRepresentation
     ) throws(OriginFailure) -> Bool {
@@ -265,7 +266,7 @@ package enum ValidationCheck {
         guard let validators = asked.ifChangedFrom, validators != Validators() else {
             throw OriginFailure(.invalidResponse, "HTTP 304 in response to an unconditional request")
         }
-        // A 304 with a different tag is about another representation (RFC 9111 §4.3.4).
+        // A 304 with a different tag refers to another representation (RFC 9111 §4.3.4).
         guard let mine = validators.entityTag, let theirs = head.validators.entityTag else { return true }
         return mine.matchesWeakly(theirs)
     }
@@ -273,16 +274,16 @@ package enum ValidationCheck {
 
 /// The value of `Retry-After` (RFC 9110 §10.2.3).
 enum RetryAfter {
-    /// The longest accepted time in seconds: a week. An origin that needs longer can send the field again then.
+    /// The maximum accepted wait, in seconds: a week. An origin that needs longer can send the field again then.
     static let longest = 604_800
 
-    /// Returns the seconds to wait, at most ``longest``; nil if the field is absent or not usable.
+    /// Returns the number of seconds to wait, at most ``longest``; nil if the field is absent or not usable.
     ///
     /// A date is compared with the response's own `Date`, so that a wrong clock on either side does no harm.
     static func seconds(in fields: HeaderFields) -> Int? {
         guard let value = fields["Retry-After"] else { return nil }
         if let seconds = DecimalNumber.clamped(value) { return Int(min(seconds, Int64(longest))) }
-        // Both times are the origin's, so the century of an obsolete date form does not depend on the local clock.
+        // Both times come from the origin, so an obsolete date's century does not depend on the local clock.
         guard let now = fields["Date"].flatMap({ HTTPDate($0, now: 0) }), let then = HTTPDate(value, now: now.seconds)
         else { return nil }
         return Int(min(max(0, then.seconds - now.seconds), Int64(longest)))

@@ -1,28 +1,28 @@
 import VaultModel
 
-/// The state of one transfer: the bytes received, whether it is paused, how it ended, and its waiters.
+/// The state of one transfer: the bytes received, whether the transfer is paused, how it ended, and its waiters.
 ///
-/// It makes decisions and has no effects: waiters are returned so that the caller resumes each exactly once, after it
-/// has released the lock. A waiter learns only that there is news, and asks again. `Waiter` is a continuation; in
-/// tests, a number.
+/// The state makes decisions and has no effects. It returns waiters so that the caller can resume each exactly once,
+/// after releasing the lock. A waiter learns only that there is news, and then asks again. `Waiter` is a continuation,
+/// or in tests a number.
 struct TransferState<Waiter> {
-    /// What happened to received bytes.
+    /// What became of received bytes.
     enum Reception: Hashable {
-        /// They are in the buffer.
+        /// The bytes are in the buffer.
         case taken
-        /// The buffer is full: libcurl keeps them, and the transfer pauses.
+        /// The buffer is full, so libcurl keeps the bytes and the transfer pauses.
         case paused
-        /// The transfer has ended: they are not needed.
+        /// The transfer has ended, so the bytes are not needed.
         case unwanted
     }
 
-    /// The result of a reader's request.
+    /// The answer to a reader that asks for a value.
     enum Step<Value> {
-        /// The value. `resumes` is whether the transfer was paused and now has space again.
+        /// The value has arrived. `resumes` is whether the transfer was paused and now has space again.
         case ready(Value, resumes: Bool)
-        /// The value will not come.
+        /// The value will never arrive.
         case failed(any Error)
-        /// The value has not come yet: wait with ``park(_:)``.
+        /// The value has not arrived yet; wait with ``park(_:)``.
         case wait
     }
 
@@ -32,7 +32,7 @@ struct TransferState<Waiter> {
         case cancelled
     }
 
-    /// Maximum bytes in the buffer; a piece that would exceed it pauses the transfer.
+    /// The maximum number of bytes in the buffer. The transfer pauses when a piece would exceed it.
     let limit: Int
     /// Whether libcurl was told to pause and has not been told to resume.
     private(set) var isPaused = false
@@ -45,7 +45,7 @@ struct TransferState<Waiter> {
         self.limit = limit
     }
 
-    /// The received bytes that the reader has not taken.
+    /// The number of received bytes that the reader has not taken.
     var bufferedBytes: Int { buffer.count }
 
     /// Whether the reader has cancelled the transfer.
@@ -61,7 +61,7 @@ struct TransferState<Waiter> {
         self.head = head
     }
 
-    /// Buffers bytes of the body. A piece larger than the limit is accepted into an empty buffer.
+    /// Buffers a piece of the body. An empty buffer accepts even a piece larger than the limit.
     mutating func receive(_ bytes: Span<UInt8>) -> Reception {
         guard end == nil else { return .unwanted }
         guard buffer.count == 0 || buffer.count + bytes.count <= limit else {
@@ -72,7 +72,7 @@ struct TransferState<Waiter> {
         return .taken
     }
 
-    /// Ends the transfer, properly or by a failure. Only the first end counts.
+    /// Ends the transfer, successfully if `failure` is nil. If it has already ended, nothing changes.
     mutating func finish(_ failure: OriginFailure?) {
         guard end == nil else { return }
         end = failure.map { .failed($0) } ?? .proper
@@ -87,7 +87,7 @@ struct TransferState<Waiter> {
 
     // MARK: For the reader
 
-    /// Takes the head, which is returned once, before any byte.
+    /// Takes the head, which is returned once, before any bytes.
     mutating func takeHead() -> Step<OriginHead> {
         if case .cancelled = end { return .failed(CancellationError()) }
         if let head {
@@ -101,7 +101,7 @@ struct TransferState<Waiter> {
         }
     }
 
-    /// Takes the next bytes; nil at the end. Bytes received before a failure are returned before the failure.
+    /// Takes the next bytes; nil at the body's end. Bytes received before a failure are returned before the failure.
     mutating func takeBytes() -> Step<[UInt8]?> {
         if !isCancelled, let block = buffer.popFirst() {
             let resumes = isPaused && buffer.count <= limit / 2
@@ -116,7 +116,7 @@ struct TransferState<Waiter> {
         }
     }
 
-    /// Adds a waiter until there is news, or returns it if there is news already.
+    /// Keeps a waiter until there is news for it, or returns it if there already is.
     mutating func park(_ waiter: Waiter) -> Waiter? {
         guard !hasNews else { return waiter }
         waiters.append(waiter)
@@ -126,7 +126,7 @@ struct TransferState<Waiter> {
     /// Takes the received bytes that the reader had not taken when it cancelled the transfer.
     mutating func takeUnread() -> [[UInt8]] { buffer.removeAll() }
 
-    /// Cancels the transfer; buffered bytes stay only for ``takeUnread()``.
+    /// Cancels the transfer; buffered bytes are kept only for ``takeUnread()``.
     ///
     /// - Returns: whether the loop still has to end the transfer.
     mutating func cancel() -> Bool {
@@ -141,9 +141,9 @@ struct TransferState<Waiter> {
 
 /// The bytes of a body that the reader has not taken, in blocks as large as a reader takes at once.
 ///
-/// Each byte is copied into its block, and the block is handed on.
+/// Each byte is copied into its block, and the block is then handed to the reader.
 struct BodyBuffer {
-    /// Maximum bytes in one block.
+    /// The maximum number of bytes in one block.
     static let blockSize = 64 * 1024
 
     /// The number of buffered bytes.
@@ -182,7 +182,7 @@ struct BodyBuffer {
         return blocks.map(Self.shrunk)
     }
 
-    /// Returns a block in memory of its own size if it is not nearly full, because it may be kept for long.
+    /// Returns a block, copied into memory of its own size unless it is nearly full, because it may be kept for long.
     private static func shrunk(_ block: [UInt8]) -> [UInt8] {
         guard block.count < blockSize - blockSize / 8 else { return block }
         return unsafe block.withUnsafeBufferPointer { unsafe Array($0) }

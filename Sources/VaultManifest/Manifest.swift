@@ -1,11 +1,11 @@
 package import VaultModel
 
-/// A parsed manifest: a file that names media instead of containing it.
+/// A parsed manifest, which is a file that names media instead of containing it.
 ///
-/// Bytes in, values out. Content that the parser does not understand is kept. Every URI that a player would request is
-/// resolved, so that the caller can lead the player to the vault instead.
+/// Parsing turns bytes into values and does no I/O. Content that the parser does not understand is kept. Every URI that
+/// a player would request is resolved, so that the caller can direct the player to the vault instead.
 package enum Manifest: Sendable {
-    /// An HLS playlist (RFC 8216, and its second edition).
+    /// An HLS playlist (RFC 8216 and its second edition).
     case hls(HLSPlaylist)
     /// A DASH media presentation description (ISO/IEC 23009-1).
     case dash(DASHManifest)
@@ -13,12 +13,12 @@ package enum Manifest: Sendable {
     /// Parses a manifest.
     ///
     /// - Parameters:
-    ///   - bytes: the whole manifest as the origin sent it, in UTF-8.
+    ///   - bytes: the whole manifest, in UTF-8, as the origin sent it.
     ///   - kind: the kind of the manifest.
-    ///   - url: where it was found, after redirects; relative references are resolved against it.
-    ///   - variables: the variables that this media playlist gets from its multivariant playlist (see ``exports``).
-    ///   - limits: the limits on what is parsed.
-    /// - Throws: ``ManifestError`` if the manifest cannot be led through the vault.
+    ///   - url: the URL that the manifest came from, after redirects. Relative references are resolved against it.
+    ///   - variables: the variables that a media playlist inherits from its multivariant playlist (see ``exports``).
+    ///   - limits: the limits that the manifest must respect.
+    /// - Throws: ``ManifestError`` if the manifest cannot be routed through the vault.
     package init(
         _ bytes: [UInt8], kind: ManifestKind, url: MediaURL, variables: [String: String] = [:],
         limits: ManifestLimits = .standard
@@ -29,7 +29,7 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// Whether the manifest may change or grow: it must be revalidated, and never kept beyond its use.
+    /// Whether the manifest may change or grow. It must then be revalidated, and must not be kept after use.
     package var isLive: Bool {
         switch self {
         case .hls(let playlist): playlist.isLive
@@ -37,7 +37,8 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// Whether the manifest is not live, and shows no sign of being cut: players accept a playlist without its end.
+    /// Whether the manifest is not live and shows no sign of being truncated. Players accept a playlist without its
+    /// end.
     package var isEnded: Bool {
         switch self {
         case .hls(let playlist): playlist.isEnded
@@ -45,10 +46,11 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// All resources of the title that the manifest names, in order, each as a player would request it.
+    /// All of the title's resources that the manifest names, in order, each as a player would request it.
     ///
-    /// A reference that the manifest repeats, such as a key, is repeated here. References that matter only while live,
-    /// such as partial segments, are left out, but ``rewritten(hidesNames:_:)`` leads them through the vault, too.
+    /// A reference that the manifest repeats, such as a key, is repeated here. References that matter only while the
+    /// manifest is live, such as partial segments, are left out, but ``rewritten(hidesNames:_:)`` routes them through
+    /// the vault, too.
     package var references: [ManifestReference] {
         switch self {
         case .hls(let playlist): playlist.references
@@ -56,7 +58,8 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// The alternative URLs of files that have several, by the first URL: the one in ``references``.
+    /// The alternative URLs of files that have several. The key is the file's first URL, which is the one in
+    /// ``references``.
     package var alternatives: [MediaURL: [MediaURL]] {
         switch self {
         case .hls: [:]
@@ -64,7 +67,7 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// Whether the manifest names anything; one that does not may have been cut.
+    /// Whether the manifest names anything. If it does not, it may have been truncated.
     package var namesSomething: Bool {
         switch self {
         case .hls(let playlist): playlist.namesSomething
@@ -72,8 +75,8 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// The references of the title that cannot be led through the vault, so that players are refused them: the first
-    /// ``ManifestRefusal/most`` of them.
+    /// The title's references that cannot be routed through the vault, so that players are not allowed to follow them.
+    /// Only the first ``ManifestRefusal/most`` are listed.
     package var refusals: [ManifestRefusal] {
         switch self {
         case .hls(let playlist): playlist.refusals
@@ -81,10 +84,11 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// Returns the manifest for a player that finds it at another URL, so that its references lead to the same
+    /// Returns the manifest for a player that finds it at another URL, changed so that its references lead to the same
     /// resources.
     ///
-    /// - Parameter player: the URL that the player's link mirrors; the manifest's own, unless its origin redirected.
+    /// - Parameter player: the URL that the player's link mirrors. It is the manifest's own URL unless the origin
+    ///   redirected the request.
     package func placed(at player: MediaURL) -> Manifest {
         switch self {
         // Every file of a playlist gets a link.
@@ -93,12 +97,12 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// Returns the bytes of the manifest with other URIs.
+    /// Returns the manifest's bytes with its URIs replaced.
     ///
     /// - Parameters:
     ///   - hidesNames: whether to call `link` even for a file that a player would find without a link, because the
-    ///     file's name or query must not be seen. Templates, which a player fills in, and folders stay as they are.
-    ///   - link: returns the URI to write for a reference, or nil to keep the present one.
+    ///     file's name or query must not be seen. Templates, which players fill in, and folders are left as they are.
+    ///   - link: returns the URI to write for a reference, or nil to keep the existing one.
     package func rewritten(
         hidesNames: Bool = false, _ link: (ManifestReference) throws -> String?
     ) rethrows -> [UInt8] {
@@ -109,7 +113,7 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// The video, audio and subtitles to choose from. Empty if there is nothing to choose.
+    /// The video, audio and subtitle renditions to choose from; empty if there is no choice.
     package var renditions: [Rendition] {
         switch self {
         case .hls(let playlist): playlist.renditions
@@ -117,7 +121,7 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// Returns the manifest as it will be played offline: with the chosen renditions only.
+    /// Returns the manifest for playing offline, with only the chosen renditions.
     package func selecting(_ selection: RenditionSelection) -> Manifest {
         switch self {
         case .hls(let playlist): .hls(playlist.selecting(selection))
@@ -125,8 +129,8 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// Returns the manifest with only what a player needs: no comments, no tags, elements or attributes foreign to its
-    /// format, and no text that names a place.
+    /// Returns the manifest with only what a player needs. Comments, foreign tags, elements and attributes, and texts
+    /// that name a place are removed.
     ///
     /// - Parameter traces: the texts that would reveal the manifest's origin.
     package func sanitized(_ traces: OriginTraces) -> Manifest {
@@ -136,13 +140,13 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// Returns the bytes of the manifest for playing from a folder: with file names in place of all URIs, and otherwise
-    /// only what a player needs.
+    /// Returns the manifest's bytes for playing from a folder. All URIs are replaced by file names, and otherwise only
+    /// what a player needs is kept.
     ///
-    /// The manifest must not be live. References to resources that the title does not have lead nowhere.
+    /// The manifest must not be live. References to resources that do not belong to the title are made to lead nowhere.
     ///
     /// - Parameters:
-    ///   - names: names the files of the title, and records the files to copy.
+    ///   - names: assigns file names to the title's resources, and records the files to copy.
     ///   - traces: see ``sanitized(_:)``.
     package func local(_ names: inout LocalNames, without traces: OriginTraces) -> [UInt8] {
         switch self {
@@ -151,7 +155,7 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// The approximate memory that the manifest takes, in bytes.
+    /// The approximate amount of memory that the manifest occupies, in bytes.
     package var weight: Int {
         switch self {
         case .hls(let playlist): playlist.weight
@@ -159,7 +163,7 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// The duration of the title; nil if the manifest does not state it, or is still growing.
+    /// The title's duration; nil if the manifest does not state it, or is still growing.
     package var duration: Duration? {
         switch self {
         case .hls(let playlist): playlist.duration
@@ -167,7 +171,7 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// The duration of what the manifest names at present; nil if the manifest does not state it.
+    /// The duration of the media that the manifest names at present; nil if the manifest does not state it.
     package var window: Duration? {
         switch self {
         case .hls(let playlist): playlist.window
@@ -175,7 +179,7 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// The name of the title, if the manifest states one.
+    /// The title's name, if the manifest states one.
     package var title: String? {
         switch self {
         case .hls(let playlist): playlist.title
@@ -183,7 +187,7 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// The variables that a multivariant playlist defines for the media playlists that it names (`EXT-X-DEFINE`).
+    /// The variables that a multivariant playlist defines for its media playlists (`EXT-X-DEFINE`).
     package var exports: [String: String] {
         switch self {
         case .hls(let playlist): playlist.exports

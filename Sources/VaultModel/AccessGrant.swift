@@ -1,34 +1,34 @@
-/// What a token allows. Each scope includes the ones before it.
+/// What a token allows. Each scope includes the scopes before it.
 public enum AccessScope: String, CaseIterable, Codable, Comparable, Sendable {
     /// Reading the metrics, for a scraper.
     case metrics
     /// Listing and reporting, for a dashboard: no media, no keys and no changes.
     case read
-    /// Playback links, and the media that the vault has, for a player.
+    /// Creating playback links, and reading the media that the vault has, for a player.
     case play
     /// Everything that the service can do.
     case admin
 
-    /// Returns whether the other scope includes this one.
+    /// Returns whether `other` includes `one` and allows more.
     public static func < (one: AccessScope, other: AccessScope) -> Bool { one.rank < other.rank }
 
     private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }
 
-/// A token, a set of named playback links or a browser session, issued by a vault and revocable on its own.
+/// A token, a set of named playback links, or a browser session, which a vault issues and can revoke individually.
 ///
-/// A grant is a record, not a secret: the token, the links or the session cannot be derived from it.
+/// A grant is a record and not a secret: the token, the links or the session cannot be derived from it.
 public struct AccessGrant: Hashable, Sendable {
     /// What was issued.
     public enum Kind: Hashable, Sendable {
         /// A token.
         case token(AccessScope)
-        /// Playback links, to one resource or several.
+        /// Playback links to one or more resources.
         case links(LinkedResources)
-        /// A browser session, signed in as a viewer, or as the vault's owner if nil.
+        /// A browser session that is signed in as this viewer, or as the vault's owner if nil.
         case session(ViewerID?)
 
-        /// The kind without its details.
+        /// The family that the kind belongs to.
         public var family: Family {
             switch self {
             case .token: .tokens
@@ -38,11 +38,11 @@ public struct AccessGrant: Hashable, Sendable {
         }
     }
 
-    /// The grants that are listed and revoked together. Names are unique within a family, except for sessions.
+    /// A group of grants that are listed and revoked together. Names are unique within a family, except for sessions.
     public enum Family: String, CaseIterable, Sendable {
         case tokens, links, sessions
 
-        /// The word for one grant of the family.
+        /// The word for one of the family's grants, as messages use it.
         package var noun: String {
             switch self {
             case .tokens: "token"
@@ -54,11 +54,11 @@ public struct AccessGrant: Hashable, Sendable {
 
     /// The resources that named links lead to.
     public struct LinkedResources: Hashable, Sendable {
-        /// The URL of the first one, without credentials.
+        /// The first resource's URL, without credentials.
         public let url: String
         /// The number of resources.
         public let count: Int
-        /// The titles: at most the first thousand, and none for links that an earlier version created.
+        /// The linked titles: at most the first thousand, and none for links that an earlier version created.
         package let titles: [TitleID]
 
         package static let maxTitles = 1000
@@ -67,9 +67,9 @@ public struct AccessGrant: Hashable, Sendable {
             (self.url, self.count, self.titles) = (url, count, Array(titles.prefix(Self.maxTitles)))
         }
 
-        /// Returns whether one of the links leads to a title: the record has its id or its URL.
+        /// Returns whether one of the links leads to a title, judged by whether the record has the title's id or URL.
         ///
-        /// - Parameter title: nil if the title is known by its URL alone.
+        /// - Parameter title: nil if only the title's URL is known.
         package func lead(to title: TitleID?, at url: String) -> Bool {
             self.url == url || title.map(titles.contains) ?? false
         }
@@ -82,38 +82,38 @@ public struct AccessGrant: Hashable, Sendable {
     package let id: GrantID
     /// What was issued.
     public let kind: Kind
-    /// The name that the operator gave; links always have one. A session's name is that of its browser.
+    /// The name that the operator chose, which links always have; a session's name is its browser's.
     public let name: String?
-    /// When it was created, in seconds since 1970.
+    /// When the grant was created, in seconds since 1970.
     public let created: Int64
-    /// When it expires, in seconds since 1970; nil for never.
+    /// When the grant expires, in seconds since 1970; nil if it never expires.
     public let expires: Int64?
-    /// The start, in UTC, of the period in which it was last used, in seconds since 1970; nil if it was never used.
+    /// The start of the period (in UTC) in which the grant was last used, in seconds since 1970; nil if never used.
     ///
     /// A period is a day, or five minutes for a session.
     public package(set) var lastUsed: Int64?
-    /// The token whose ticket began this session, and with which the session ends; nil if no token did.
+    /// The token whose ticket began this session; the session ends with the token. Nil if no token began it.
     package let token: GrantID?
-    /// Identifies the token key and the epoch that the grant was made with; without them, it is void.
+    /// Identifies the token key and the epoch with which the grant was issued; without them, the grant is void.
     package let era: [UInt8]
 
     /// The length of a day in seconds.
     package static let day: Int64 = 86_400
-    /// The longest life of an owner's session, and its longest idle time, in seconds: short, because the owner can do
-    /// everything.
+    /// The maximum life of an owner's session, and its maximum idle time, in seconds. Both are short, because the owner
+    /// can do everything.
     package static let (maxSession, maxIdleSession): (Int64, Int64) = (7 * day, day / 2)
-    /// The same for a viewer's session: longer, because a viewer watches on their own device.
+    /// The same limits for a viewer's session. They are longer, because a viewer watches on their own device.
     package static let (maxViewing, maxIdleViewing): (Int64, Int64) = (90 * day, 14 * day)
-    /// Maximum grants of a vault.
+    /// The maximum number of grants in a vault.
     package static let maxCount = 10_000
-    /// Maximum length of a name in Unicode scalars: an accent may count as one.
+    /// The maximum length of a name in Unicode scalars; an accent may be a scalar of its own.
     package static let maxNameLength = 100
-    /// Characters that change the text direction of a name, or are invisible in it.
+    /// Characters that change a name's text direction, or are invisible in it.
     private static let hidden: [ClosedRange<UInt32>] = [
         0xAD...0xAD, 0x61C...0x61C, 0x180E...0x180E, 0x200B...0x200B, 0x200E...0x200F, 0x2028...0x202E,
         0x2060...0x206F, 0xFEFF...0xFEFF,
     ]
-    /// The number of characters of ``shortID``.
+    /// The number of characters in ``shortID``.
     package static let shortIDLength = 8
 
     package init(
@@ -125,13 +125,13 @@ public struct AccessGrant: Hashable, Sendable {
         (self.token, self.era) = (token, era)
     }
 
-    /// The id that people and programs use: eight hex digits, unique within the vault.
+    /// The short id that people and programs use: eight hex digits, unique within the vault.
     public var shortID: String { String(id.hex.prefix(Self.shortIDLength)) }
 
-    /// The seconds after a recorded use in which no further use is recorded.
+    /// The minimum time, in seconds, between two recorded uses.
     package var usePeriod: Int64 { kind.family == .sessions ? 300 : Self.day }
 
-    /// Returns whether the grant has not expired; a session also expires when it is idle for too long.
+    /// Returns whether the grant has not expired; a session also expires when it has been idle for too long.
     ///
     /// - Parameter now: seconds since 1970.
     package func isCurrent(at now: Int64) -> Bool {
@@ -141,10 +141,10 @@ public struct AccessGrant: Hashable, Sendable {
         return max(created, lastUsed ?? 0) + usePeriod + idle > now
     }
 
-    /// Checks a name: two names that look the same would hide which of them is revoked.
+    /// Checks that a name has no invisible part, because two names that look the same would hide which one is revoked.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if it is empty, longer than ``maxNameLength`` characters,
-    ///   begins or ends with a blank, or contains control characters or invisible ones.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the name is empty, is longer than ``maxNameLength``
+    ///   characters, begins or ends with a blank, or contains control characters or invisible characters.
     package static func check(name: String) throws {
         let scalars = name.unicodeScalars
         guard (1...maxNameLength).contains(scalars.count), scalars.allSatisfy(isVisible),
@@ -161,24 +161,24 @@ public struct AccessGrant: Hashable, Sendable {
         scalar.properties.generalCategory != .control && !hidden.contains { $0.contains(scalar.value) }
     }
 
-    /// Returns whether a name must not begin or end with a character: a blank, or a joiner, which joins nothing there.
+    /// Returns whether a character must not begin or end a name: a blank, or a joiner, which has nothing to join there.
     private static func isBlank(_ scalar: Unicode.Scalar) -> Bool {
         scalar.properties.isWhitespace || (0x200C...0x200D).contains(scalar.value)
     }
 }
 
-/// The name of a grant: 16 random bytes, used once.
+/// Identifies a grant: 16 random bytes, never reused.
 public typealias GrantID = Identifier<GrantKind>
 
-/// Grants: 16 bytes.
+/// The kind of identifier that names grants.
 public enum GrantKind: IdentifierKind {
-    /// Sixteen.
+    /// The number of bytes in a grant's identifier.
     public static let byteCount = 16
 }
 
-// The sealed record.
+// Conversion to and from the sealed record.
 extension AccessGrant {
-    /// Creates a grant from the members of its record; nil if this version does not understand them.
+    /// Creates a grant from its record; nil if this version does not understand the record.
     package init?(id: GrantID, _ record: JSONObject) {
         do {
             let kind: Kind
@@ -209,7 +209,7 @@ extension AccessGrant {
         }
     }
 
-    /// The members of its record.
+    /// The members of the grant's record.
     package var record: JSONObject {
         var record = JSONObject(["created": .integer(created), "era": .string(Base64.encode(era))])
         switch kind {

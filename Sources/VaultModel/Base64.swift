@@ -5,7 +5,7 @@ package enum Base64 {
     /// Encodes with padding, `+` and `/`, for sealed records, the keyring and Basic credentials.
     package static func encode(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
 
-    /// Decodes the spelling that ``encode(_:)`` writes; nil for any other.
+    /// Decodes the spelling that ``encode(_:)`` writes; nil for any other text.
     package static func decode(_ text: String) -> [UInt8]? {
         guard let data = Data(base64Encoded: text), encode(Array(data)) == text else { return nil }
         return Array(data)
@@ -16,7 +16,7 @@ package enum Base64 {
         String(encode(bytes).compactMap { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 == "=" ? nil : $0 })
     }
 
-    /// Decodes the spelling that ``encodeForURL(_:)`` writes; nil for any other.
+    /// Decodes the spelling that ``encodeForURL(_:)`` writes; nil for any other text.
     package static func decodeFromURL(_ text: String) -> [UInt8]? {
         let standard = String(text.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
         let padding = String(repeating: "=", count: (4 - standard.count % 4) % 4)

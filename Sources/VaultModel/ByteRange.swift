@@ -1,19 +1,19 @@
-/// A range of bytes of one representation, half-open: `0..<100` is the first hundred bytes.
+/// A half-open range of bytes in one representation: `0..<100` is the first hundred bytes.
 ///
-/// Offsets are half-open everywhere in the vault. The inclusive form of HTTP exists only where a header is parsed or
-/// printed (``ContentRange``, ``RangeHeader``, `httpBytes`).
+/// Ranges are half-open everywhere in the vault. HTTP's inclusive form appears only where a header is parsed or printed
+/// (``ContentRange``, ``RangeHeader``, `httpBytes`).
 public typealias ByteRange = Range<Int64>
 
-/// A set of byte ranges of one representation, kept sorted and disjoint, with adjacent ranges joined.
+/// A set of byte ranges in one representation, kept sorted and disjoint, with adjacent ranges joined.
 public typealias ByteRanges = RangeSet<Int64>
 
 extension Range<Int64> {
     /// The number of bytes in the range.
     public var length: Int64 { upperBound - lowerBound }
 
-    /// The inclusive form that HTTP prints: `0..<100` is `0-99` (RFC 9110 §14.1.2).
+    /// The range in HTTP's inclusive form: `0..<100` is `0-99` (RFC 9110 §14.1.2).
     ///
-    /// - Precondition: the range is not empty; HTTP cannot name an empty range.
+    /// - Precondition: the range is not empty, because HTTP cannot name an empty range.
     public var httpBytes: String {
         precondition(!isEmpty, "HTTP cannot name an empty range")
         return "\(lowerBound)-\(upperBound - 1)"
@@ -54,21 +54,21 @@ extension RangeSet<Int64> {
     }
 }
 
-/// The bytes of a representation that a client requests, before the length is known.
+/// The bytes of a representation that a client requests, expressed before the representation's length is known.
 public enum RequestedRange: Hashable, Sendable {
     /// The whole representation, requested without a range.
     case whole
-    /// From a first byte to the end (`bytes=N-`).
+    /// The bytes from a first byte to the end (`bytes=N-`).
     case from(Int64)
-    /// From a first to a last byte, both inclusive (`bytes=A-B`).
+    /// The bytes from a first to a last byte, both inclusive (`bytes=A-B`).
     case closed(first: Int64, last: Int64)
-    /// The given number of bytes at the end (`bytes=-N`).
+    /// The given number of bytes at the end of the representation (`bytes=-N`).
     case suffix(Int64)
 
     /// Returns the requested bytes of a representation of `length` bytes (RFC 9110 §14.1.2).
     ///
-    /// - Returns: the range, cut at the end of the representation; nil if no byte of it exists. ``whole`` always
-    ///   resolves, to an empty range for an empty representation.
+    /// - Returns: the range, cut off at the end of the representation, or nil if none of the requested bytes exist.
+    ///   ``whole`` always resolves; for an empty representation, the result is an empty range.
     public func resolved(length: Int64) -> ByteRange? {
         switch self {
         case .whole:
@@ -76,14 +76,14 @@ public enum RequestedRange: Hashable, Sendable {
         case .from(let first):
             return first >= 0 && first < length ? first..<length : nil
         case .closed(let first, let last):
-            // `last` may be Int64.max: compare before adding one.
+            // `last` may be Int64.max, so it is compared before one is added.
             return first >= 0 && first < length && first <= last ? first..<(last < length ? last + 1 : length) : nil
         case .suffix(let count):
             return count > 0 && length > 0 ? Swift.max(0, length - count)..<length : nil
         }
     }
 
-    /// The first requested byte, or nil if it depends on the length.
+    /// The offset of the first requested byte, or nil if it depends on the representation's length.
     public var firstByte: Int64? {
         switch self {
         case .whole: 0
@@ -92,7 +92,7 @@ public enum RequestedRange: Hashable, Sendable {
         }
     }
 
-    /// One past the last requested byte, or nil if the request extends to the end.
+    /// The offset one past the last requested byte, or nil if the request extends to the end.
     public var endLimit: Int64? {
         guard case .closed(_, let last) = self, last < Int64.max else { return nil }
         return last + 1
@@ -101,13 +101,13 @@ public enum RequestedRange: Hashable, Sendable {
 
 /// The result of resolving the ranges of one request against a length (RFC 9110 §14.2, §15.3.7).
 public enum RangeSelection: Hashable, Sendable {
-    /// No byte of any range exists: the response is a 416.
+    /// None of the requested bytes exist, so the response is a 416.
     case nothing
-    /// Exactly one range has bytes.
+    /// Exactly one of the requested ranges contains bytes of the representation.
     case single(ByteRange)
-    /// The ranges that have bytes, in the order of the request; they do not overlap.
+    /// The ranges that contain bytes of the representation, in the order of the request; they do not overlap.
     case several([ByteRange])
-    /// Some ranges overlap: the response is the whole representation, so that no request costs more than that.
+    /// Some ranges overlap. The response is the whole representation, so that no request costs more than that.
     case overlapping
 
     /// Resolves the ranges against a representation of `length` bytes.

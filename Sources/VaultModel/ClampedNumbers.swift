@@ -1,12 +1,12 @@
-// Arithmetic on lengths and times from outside, whose sums and products may overflow.
+// Arithmetic on lengths and times from untrusted sources, whose sums and products may overflow.
 extension Int64 {
-    /// Returns the sum of two nonnegative numbers, or the largest number if it overflows.
+    /// Returns the sum of two nonnegative numbers, or `Int64.max` if the sum overflows.
     package func addingClamped(_ other: Int64) -> Int64 {
         let (sum, isTooLarge) = addingReportingOverflow(other)
         return isTooLarge ? .max : sum
     }
 
-    /// Returns the product of two nonnegative numbers, or the largest number if it overflows.
+    /// Returns the product of two nonnegative numbers, or `Int64.max` if the product overflows.
     package func multipliedClamped(by other: Int64) -> Int64 {
         let (product, isTooLarge) = multipliedReportingOverflow(by: other)
         return isTooLarge ? .max : product
@@ -14,6 +14,6 @@ extension Int64 {
 }
 
 extension Sequence<Int64> {
-    /// The sum of nonnegative numbers, or the largest number if it overflows.
+    /// The sum of the numbers, which must not be negative, or `Int64.max` if the sum overflows.
     package var clampedSum: Int64 { reduce(0) { $0.addingClamped($1) } }
 }

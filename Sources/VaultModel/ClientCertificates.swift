@@ -9,9 +9,9 @@ public struct ClientCertificate: Hashable, Sendable, CustomStringConvertible {
 
     private static let keyLabels: Set = ["PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY"]
 
-    /// Reads the certificates and the key of a PEM file; whatever else it contains is dropped.
+    /// Reads the certificates and the key from a PEM file; everything else in the file is dropped.
     ///
-    /// It does not check that the key belongs to the first certificate.
+    /// The initializer does not check that the key belongs to the first certificate.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if the file is larger than
     ///   ``ClientCertificates/maxLength``, has no certificate, does not have exactly one private key, or contains a
@@ -42,30 +42,31 @@ public struct ClientCertificate: Hashable, Sendable, CustomStringConvertible {
     /// The certificates and the key as PEM, as ``init(pem:)`` reads them.
     package var secretText: String { chain + key }
 
-    /// Only the number of certificates: the key is secret.
+    /// The number of certificates in the chain. Nothing else is shown, because the key is secret.
     public var description: String { "client certificate with a chain of \(count)" }
 }
 
-/// The client certificates of a vault: some for single hosts, and one for all others.
+/// A vault's client certificates: some for particular hosts, and one for all other hosts.
 ///
-/// A host with a port means only that port; a host without one means all its ports.
+/// A host that is given with a port means only that port; a host that is given without one means all its ports.
 public struct ClientCertificates: Hashable, Sendable {
     private var ofHosts: [HostAuthority: ClientCertificate] = [:]
-    /// The certificate for hosts without one of their own; nil if there is none.
+    /// The certificate for hosts that do not have their own; nil if there is none.
     public private(set) var usual: ClientCertificate?
 
-    /// Maximum bytes of all certificates together.
+    /// The maximum size of all hosts, certificates and keys together, in bytes.
     public static let maxLength = 64 << 10
 
     /// Creates an empty set.
     public init() {}
 
-    /// Sets the certificate for a host, or for all hosts without one of their own; nil removes it.
+    /// Sets the certificate for a host, or for all hosts that do not have their own; nil removes it.
     ///
     /// - Parameters:
-    ///   - pem: a PEM file, as ``ClientCertificate/init(pem:)`` reads it.
-    ///   - host: the host, with a port if only that port is meant; nil for all others.
-    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    ///   - pem: the text of a PEM file, as ``ClientCertificate/init(pem:)`` reads it.
+    ///   - host: the host, with a port if only that port is meant; nil means all other hosts.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the file or the host is invalid, or the certificates
+    ///   would exceed ``maxLength``.
     public mutating func set(pem: String?, for host: String?) throws {
         let certificate = try pem.map { try ClientCertificate(pem: $0) }
         var changed = self
@@ -75,13 +76,13 @@ public struct ClientCertificates: Hashable, Sendable {
         self = changed
     }
 
-    /// The certificates with their hosts in ascending order, after the one for all others.
+    /// The certificates with their hosts: first the one for all other hosts, then the rest in ascending order of host.
     public var all: [(host: String?, certificate: ClientCertificate)] {
         let single = ofHosts.map { (host: Optional("\($0)"), certificate: $1) }.sorted { $0.host ?? "" < $1.host ?? "" }
         return (usual.map { [(host: nil, certificate: $0)] } ?? []) + single
     }
 
-    /// Returns the certificate for a URL: that for its host and port, else that for its host, else the usual one.
+    /// Returns the certificate for a URL: that of its host and port, or else that of its host, or else ``usual``.
     package func certificate(for url: MediaURL) -> ClientCertificate? {
         ofHosts[HostAuthority(host: url.host, port: url.effectivePort)]
             ?? ofHosts[HostAuthority(host: url.host, port: nil)] ?? usual

@@ -1,20 +1,20 @@
-/// The cookies from a file in the Netscape form, which curl, yt-dlp and browser extensions write.
+/// The cookies from a file in the Netscape format, which curl, yt-dlp and browser extensions write.
 ///
-/// They are sent unchanged: cookies that an origin sets are ignored. Their values are secret.
+/// The cookies are sent unchanged, because the vault ignores cookies that an origin sets. Their values are secret.
 public struct CookieFile: Hashable, Sendable {
     private let cookies: [Cookie]
 
-    /// Maximum size of the file, in bytes.
+    /// The maximum size of the file, in bytes.
     public static let maxLength = 64 << 10
-    /// Maximum number of cookies.
+    /// The maximum number of cookies.
     public static let maxCount = 1024
 
-    /// Parses a file: one cookie per line, with tabs between its seven fields, comments, and empty lines.
+    /// Parses a file with one cookie per line, tabs between each cookie's seven fields, comments, and empty lines.
     ///
-    /// Of two cookies with the same name, domain and path, the later one counts.
+    /// If two cookies have the same name, domain and path, the later one replaces the earlier one.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if the file is too large, has no cookie, or has an invalid
-    ///   line. The message gives the line's number and repeats nothing from it.
+    ///   line. The message states the line's number and repeats nothing from it.
     public init(_ text: String) throws {
         guard text.utf8.count <= Self.maxLength else { throw Self.tooLong }
         var cookies: [Cookie] = []
@@ -41,14 +41,14 @@ public struct CookieFile: Hashable, Sendable {
                 .invalidArgument, "the cookie file has no cookie; give a file in the Netscape form (cookies.txt)")
         }
         self.cookies = cookies
-        // The stored form must be readable again.
+        // The stored form must itself be short enough to be read again.
         guard cookies.count <= Self.maxCount, secretText.utf8.count <= Self.maxLength else { throw Self.tooLong }
     }
 
     /// The number of cookies.
     public var count: Int { cookies.count }
 
-    /// The cookies with their values, as ``init(_:)`` reads them.
+    /// The cookies with their values, in the form that ``init(_:)`` parses.
     package var secretText: String { cookies.map { $0.line + "\n" }.joined() }
 
     /// Returns the value of the `Cookie` field for a request (RFC 6265 §5.4); nil if no cookie applies.
@@ -68,20 +68,20 @@ public struct CookieFile: Hashable, Sendable {
         "the cookie file has more than 64 KiB or \(maxCount) cookies; export those of the hosts that need them")
 }
 
-/// One cookie of a file.
+/// One cookie from a file.
 private struct Cookie: Hashable, Sendable {
-    /// What distinguishes cookies (RFC 6265 §5.3).
+    /// The attributes that distinguish cookies (RFC 6265 §5.3).
     struct Identity: Hashable {
         let name, domain, path: String
     }
 
     let domain: String
-    /// Whether hosts below the domain receive it, too.
+    /// Whether the domain's subdomains receive the cookie, too.
     let includesSubdomains: Bool
     let path: String
-    /// Whether it is sent only over TLS.
+    /// Whether the cookie is sent only over TLS.
     let isSecure: Bool
-    /// Seconds since 1970; 0 for a cookie that does not expire.
+    /// When the cookie expires, in seconds since 1970; 0 if it does not expire.
     let expires: Int64
     let name: String
     let value: String
@@ -99,7 +99,7 @@ private struct Cookie: Hashable, Sendable {
         return line.utf8.split(separator: 0x09, omittingEmptySubsequences: false).map { String(Substring($0)) }
     }
 
-    /// Creates a cookie from the fields of a line; nil if they are invalid. The last field, the value, may be missing.
+    /// Creates a cookie from a line's fields; nil if they are invalid. The last field, the value, may be missing.
     init?(_ fields: [String]) {
         let domain = fields[0].utf8.first == UInt8(ascii: ".") ? String(fields[0].dropFirst()) : fields[0]
         guard (6...7).contains(fields.count), let host = try? HostAuthority.host(domain),
@@ -121,7 +121,7 @@ private struct Cookie: Hashable, Sendable {
         }
     }
 
-    /// Parses a time. Some programs write fractions of a second, or nothing for a cookie that does not expire.
+    /// Parses a time. Some programs write fractions of a second, or write nothing for a cookie that does not expire.
     private static func seconds(_ text: String) -> Int64? {
         if text.isEmpty { return 0 }
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
@@ -130,20 +130,20 @@ private struct Cookie: Hashable, Sendable {
     }
 
     private static func isFit(_ text: String) -> Bool {
-        // U+FFFD replaces bytes that were not UTF-8: the origin would receive a different value.
+        // U+FFFD stands for bytes that were not UTF-8, so the origin would receive a different value.
         guard !text.unicodeScalars.contains("\u{FFFD}") else { return false }
         return text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: ";") }
     }
 
     var identity: Identity { Identity(name: name, domain: domain, path: path) }
 
-    /// The cookie as a line of the file.
+    /// The cookie as a line in the file.
     var line: String {
         let flags = (subdomains: includesSubdomains ? "TRUE" : "FALSE", secure: isSecure ? "TRUE" : "FALSE")
         return [domain, flags.subdomains, path, flags.secure, "\(expires)", name, value].joined(separator: "\t")
     }
 
-    /// The pair as a request sends it: only the value if the cookie has no name.
+    /// The name and value as a request sends them; only the value if the cookie has no name.
     var pair: String { name.isEmpty ? value : "\(name)=\(value)" }
 
     /// Returns whether a request to a URL carries the cookie (RFC 6265 §5.4).
@@ -151,18 +151,18 @@ private struct Cookie: Hashable, Sendable {
         (!isSecure || url.scheme == "https") && (expires == 0 || expires > now) && isAt(url.host) && covers(url.path)
     }
 
-    /// Returns whether the host is the domain, or a name below it (RFC 6265 §5.1.3).
+    /// Returns whether a host is the cookie's domain, or a subdomain that receives it (RFC 6265 §5.1.3).
     private func isAt(_ host: String) -> Bool {
         if host == domain { return true }
-        // A domain of one label, such as com, covers too many hosts. An IPv4 address, which ends with a number, covers
-        // no other host.
+        // A domain with only one label, such as com, covers too many hosts. An IPv4 address, which ends with a number,
+        // covers no other host.
         guard includesSubdomains, domain.contains("."), host.hasSuffix("." + domain),
             let last = host.split(separator: ".").last?.first
         else { return false }
         return !last.isNumber
     }
 
-    /// Returns whether the path is that of the cookie, or below it (RFC 6265 §5.1.4).
+    /// Returns whether a path is the cookie's path, or is below it (RFC 6265 §5.1.4).
     private func covers(_ path: String) -> Bool {
         let (asked, own) = (Array(path.utf8), Array(self.path.utf8))
         guard asked.starts(with: own) else { return false }

@@ -1,18 +1,19 @@
-/// Parses dates in the formats that feeds use: mail (RFC 822; RSS), C, and Internet (ISO 8601; Atom and JSON).
+/// Parses dates in the formats that feeds use: mail's (RFC 822, in RSS), C's, and the Internet's (ISO 8601, in Atom and
+/// JSON).
 ///
-/// Feeds take liberties, so each part of a date is recognized by its form, and an absent part is zero.
+/// Feeds deviate from these formats, so each part of a date is recognized by its form, and a missing part is zero.
 package enum FeedDate {
-    /// Maximum length of a date, in bytes.
+    /// The maximum length of a date, in bytes.
     private static let maxBytes = 64
 
-    /// Returns seconds since 1970; nil if the text is not a date.
+    /// Returns the date in seconds since 1970; nil if the text is not a date.
     package static func seconds(_ text: String) -> Int64? {
         guard text.utf8.count <= maxBytes else { return nil }
         let words = text.lowercased().split(whereSeparator: \.isWhitespace).drop { word in
             weekdays.contains(word.prefix(3)) && !word.contains(where: \.isNumber)
         }
         guard let first = words.first else { return nil }
-        // An Internet date begins with a year, and does not name the month.
+        // A date in the Internet's format begins with a year, and does not name the month.
         let isShort = first.split(separator: "-").prefix(3).map(\.count).elementsEqual([2, 2, 2])
         if digits(first).count >= 4 || isShort, !words.contains(where: { month($0) != nil }) {
             return ofInternet(words.joined(separator: " "))
@@ -40,20 +41,20 @@ package enum FeedDate {
             } else if !digits(word).isEmpty {
                 numbers.append(digits(word))
             } else {
-                // Unknown zones and remarks are ignored.
+                // Unknown time zones and remarks are ignored.
                 offset = offset ?? self.offset(word)
             }
         }
         guard let month, numbers.count == 2 else { return nil }
-        // The longer number is the year; of two short ones, the second.
+        // The longer number is the year; if both are short, the second one is.
         if numbers[0].count > 2 { numbers.reverse() }
         guard let day = number(numbers[0]), var year = number(numbers[1]) else { return nil }
-        // RFC 2822 §4.3: two digits are a year from 1950 to 2049, and three count from 1900.
+        // RFC 2822 §4.3: two digits mean a year from 1950 to 2049, and three count from 1900.
         if numbers[1].count <= 3 { year += numbers[1].count <= 2 && year < 50 ? 2000 : 1900 }
         return seconds(day, month, year, (time ?? Time()).of(halfDay: isAfternoon), offset ?? 0)
     }
 
-    /// Returns the parts of `2-oct-02`, `13:00:00+0200` or `gmt+1`; for the last, only the offset.
+    /// Splits a word such as `2-oct-02`, `13:00:00+0200` or `gmt+1` into its parts; the last yields only its offset.
     private static func parts(_ word: Substring) -> [Substring] {
         guard let sign = word.dropFirst().firstIndex(where: { $0 == "+" || $0 == "-" }) else { return [word] }
         let head = word[..<sign]
@@ -77,7 +78,7 @@ package enum FeedDate {
         return seconds(day, month, year, time, offset ?? 0)
     }
 
-    /// Returns the day of a numeric date. A day of the year becomes a day of a very long January.
+    /// Returns the day that a numeric date names. A day of the year is returned as a day in January, up to January 366.
     private static func calendarDay(_ date: Substring) -> (day: Int, month: Int, year: Int)? {
         var parts = date.split { $0 == "-" || $0 == "/" }
         if parts.count == 1, parts[0].count > 4 {
@@ -97,7 +98,7 @@ package enum FeedDate {
 
     // MARK: Parts
 
-    /// A time of the day.
+    /// A time of day.
     private struct Time {
         var (hour, minute, second) = (0, 0, 0)
 
@@ -116,7 +117,9 @@ package enum FeedDate {
             guard minute < 60, second <= 60, hour < 24 || hour == 24 && minute == 0 && second == 0 else { return nil }
         }
 
-        /// Returns the time on the 24-hour clock; nil means that neither `am` nor `pm` was given.
+        /// Returns the time on the 24-hour clock.
+        ///
+        /// - Parameter isAfternoon: whether `pm` rather than `am` was given; nil if neither was given.
         func of(halfDay isAfternoon: Bool?) -> Time {
             guard let isAfternoon, (1...12).contains(hour) else { return self }
             var time = self
@@ -132,11 +135,11 @@ package enum FeedDate {
                 day: isOfYear ? 1 : day, month: month, year: year, time: Array("00:00:00".utf8)[...])
         else { return nil }
         let days = isOfYear ? day - 1 : 0
-        // A leap second counts as the second before it.
+        // A leap second is treated as the second before it.
         return first + Int64(days * 86_400 + time.hour * 3600 + time.minute * 60 + min(time.second, 59) - offset)
     }
 
-    /// Returns the seconds that a zone is ahead of UTC; nil if it is unknown.
+    /// Returns how far, in seconds, a time zone is ahead of UTC; nil if the zone is unknown.
     private static func offset(_ zone: Substring) -> Int? {
         if let minutes = zones[zone] { return minutes * 60 }
         let digits = zone.dropFirst().filter { $0 != ":" }
@@ -164,7 +167,7 @@ package enum FeedDate {
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
     ]
     private static let weekdays: Set<Substring> = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
-    /// The named zones, in minutes ahead of UTC.
+    /// The offsets of the named time zones, in minutes ahead of UTC.
     private static let zones: [Substring: Int] = [
         "ut": 0, "utc": 0, "gmt": 0, "wet": 0, "ast": -240, "adt": -180, "at": -240, "est": -300, "edt": -240,
         "et": -300, "cst": -360, "cdt": -300, "ct": -360, "mst": -420, "mdt": -360, "mt": -420, "pst": -480,

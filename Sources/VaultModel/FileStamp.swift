@@ -6,12 +6,12 @@ import Musl
 import Darwin
 #endif
 
-/// Metadata that shows whether a file has changed, without reading it.
+/// Metadata from which it can be seen whether a file has changed, without reading the file's contents.
 package struct FileStamp: Hashable, Sendable {
     package let device: UInt64
     package let number: UInt64
     package let size: Int64
-    /// When the file's contents or permissions last changed: seconds and nanoseconds since 1970.
+    /// When the file's contents or metadata last changed: seconds and nanoseconds since 1970.
     let changed: [Int]
 
     package init(device: UInt64, number: UInt64, size: Int64, changed: [Int]) {
@@ -23,21 +23,21 @@ package struct FileStamp: Hashable, Sendable {
 }
 
 extension FileStamp {
-    /// Reads the stamp of the file at a path, following symbolic links; nil if there is no file.
+    /// Reads the stamp of the file at a path, following symbolic links; nil if the file cannot be found.
     package init?(path: String) {
         var facts = stat()
         guard unsafe stat(path, &facts) == 0 else { return nil }
         self.init(facts)
     }
 
-    /// Reads the stamp of the socket at a path, which must not be a symbolic link; nil if there is no socket.
+    /// Reads the stamp of the socket at a path; nil if the path does not lead to a socket, or is a symbolic link.
     package init?(socketAt path: String) {
         var facts = stat()
         guard unsafe lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFSOCK else { return nil }
         self.init(facts)
     }
 
-    /// Reads the stamp of an open file; nil if it is not a regular file.
+    /// Reads the stamp of an open file; nil if the file is not a regular file.
     package init?(regularFile descriptor: Int32) {
         var facts = stat()
         guard unsafe fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return nil }

@@ -1,19 +1,21 @@
-/// The `Cache-Control` of a response, as a private cache reads it (RFC 9111 §5.2.2, RFC 8246).
+/// A response's `Cache-Control`, as a private cache reads it (RFC 9111 §5.2.2, RFC 8246).
 ///
-/// `private`, `public` and `s-maxage` are for shared caches. A directive that names fields (`no-cache="…"`) applies
-/// only to those fields, which media do not have.
+/// `private`, `public` and `s-maxage` are ignored, because they are for shared caches. A directive that names fields
+/// (`no-cache="…"`) is ignored, because it applies only to fields that media do not have.
 package struct CacheControl: Hashable, Sendable {
-    /// The seconds for which the response is fresh: the smallest stated value, or 0 if any is not a number.
+    /// How long, in seconds, the response is fresh: the smallest stated value, or 0 if any value is not a number.
     package private(set) var maxAge: Int64?
     /// Whether the response has `no-cache` or `no-store`.
     ///
-    /// `no-store` counts as `no-cache`: the vault stores what its user requests, but sealed.
+    /// `no-store` is treated as `no-cache`: the vault still stores what its user requests, but sealed.
     package private(set) var isNoCache = false
     /// Whether the response has `must-revalidate`.
     package private(set) var mustRevalidate = false
-    /// Whether the response has `immutable`: it does not change while it is fresh.
+    /// Whether the response has `immutable`, which means that it does not change while it is fresh.
     package private(set) var isImmutable = false
 
+    /// Parses the directives.
+    ///
     /// - Parameter lines: the values of all `Cache-Control` fields.
     package init(_ lines: [String]) {
         for line in lines {
@@ -39,7 +41,7 @@ package struct CacheControl: Hashable, Sendable {
         return DecimalNumber.clamped(isQuoted ? argument.dropFirst().dropLast() : argument) ?? 0
     }
 
-    /// Returns the parts between commas; a comma within quotes does not separate.
+    /// Splits a field value at its commas, except for commas within quotation marks.
     private static func members(of line: String) -> [Substring] {
         var members: [Substring] = []
         var start = line.startIndex
@@ -61,24 +63,24 @@ package struct CacheControl: Hashable, Sendable {
     }
 }
 
-/// The time for which a representation is used without asking its origin (RFC 9111 §4.2).
+/// The period in which a representation is used without asking its origin (RFC 9111 §4.2).
 ///
 /// Times are whole seconds of the wall clock. Comparisons allow for a clock that was wrong when a time was recorded, or
-/// is wrong now.
+/// that is wrong now.
 package struct Freshness: Hashable, Sendable {
     /// The time of the request whose response last confirmed the representation, in seconds since 1970.
     package let checked: Int64
-    /// The seconds after ``checked`` for which the origin is not asked.
+    /// How long, in seconds, the origin is not asked after ``checked``.
     package let lifetime: Int64
-    /// Whether a refusal by the origin counts even if bytes are held (`no-cache`, `must-revalidate`).
+    /// Whether the origin's refusal takes effect even if bytes are held (`no-cache`, `must-revalidate`).
     package let isStrict: Bool
 
-    /// The longest lifetime: the value that a cache uses for any larger number (RFC 9111 §1.2.2).
+    /// The maximum lifetime, which is the value that a cache uses for any larger number (RFC 9111 §1.2.2).
     package static let maxLifetime: Int64 = 1 << 31
-    /// The seconds by which a clock may be set back without causing a revalidation.
+    /// How far, in seconds, a clock may be set back without causing a revalidation.
     private static let clockTolerance: Int64 = 60
 
-    /// Creates a freshness; values out of bounds are clamped.
+    /// Creates a freshness; values that are out of bounds are clamped.
     package init(checked: Int64, lifetime: Int64, isStrict: Bool = false) {
         self.checked = min(max(0, checked), ContentInformation.maxBytes)
         self.lifetime = min(max(0, lifetime), Self.maxLifetime)
@@ -87,20 +89,20 @@ package struct Freshness: Hashable, Sendable {
 
     /// Returns whether the representation may be used without asking the origin.
     ///
-    /// If `now` is before the last revalidation, the age is unknown: the clock was wrong then or is wrong now. One
-    /// revalidation settles it.
+    /// If `now` is before the last revalidation, the age is unknown, because the clock was wrong then or is wrong now.
+    /// One revalidation resolves this.
     package func isFresh(now: Int64) -> Bool {
         guard now >= checked - Self.clockTolerance else { return false }
-        // Neither side overflows: `checked` is not negative.
+        // Neither side overflows, because `checked` is not negative.
         return max(now, checked) - checked < lifetime
     }
 
-    /// Returns the same lifetime, starting at another revalidation.
+    /// Returns a freshness with the same lifetime that starts at another revalidation.
     package func renewed(at time: Int64) -> Freshness {
         Freshness(checked: time, lifetime: lifetime, isStrict: isStrict)
     }
 
-    /// Returns whether this freshness differs enough from the stored one to be worth writing.
+    /// Returns whether this freshness differs enough from the stored one to be worth storing.
     package func isWorthStoring(after written: Freshness?) -> Bool {
         guard let written, written.isStrict == isStrict else { return true }
         let more = (checked + lifetime) - (written.checked + written.lifetime)
@@ -108,22 +110,22 @@ package struct Freshness: Hashable, Sendable {
     }
 }
 
-// The freshness that a response states.
+// Computing the freshness from a response.
 extension Freshness {
-    /// The bounds of the heuristic lifetime: at least an hour and at most a week.
+    /// The bounds of the heuristic lifetime, in seconds: an hour and a week.
     ///
-    /// Between them it is a tenth of the time since the last change.
+    /// Within these bounds, the lifetime is a tenth of the time since the last change, less the response's age.
     package static let heuristicBounds: ClosedRange<Int64> = 3600...604_800
-    /// The longest apparent age that counts; a longer one means that a clock is wrong.
+    /// The longest apparent age, in seconds, that is believed; a longer one means that a clock is wrong.
     private static let maxApparentAge: Int64 = 86_400
 
-    /// Computes the freshness from the fields of a response.
+    /// Computes the freshness from a response's fields.
     ///
     /// The origin's times are compared with its own `Date`, so that a wrong clock on either side does no harm.
     ///
-    /// - Parameter asked: when the request was sent, by the local clock, in seconds since 1970.
+    /// - Parameter asked: when the request was sent, in seconds since 1970 by the local clock.
     package init(_ fields: HeaderFields, asked: Int64) {
-        // A clock may return any value.
+        // The clock may be wrong by any amount, so its value is clamped.
         let asked = min(max(0, asked), ContentInformation.maxBytes)
         let control = CacheControl(fields.values("Cache-Control"))
         let date = Self.time("Date", in: fields, now: asked) ?? asked
@@ -140,7 +142,7 @@ extension Freshness {
 
     /// Returns the freshness after a 304 (RFC 9111 §4.3.4).
     ///
-    /// A lifetime that the 304 states counts; otherwise the previous lifetime starts again.
+    /// If the 304 states a lifetime, it applies; otherwise the previous lifetime starts again.
     package func confirmed(by fields: HeaderFields, asked: Int64) -> Freshness {
         let saysSomething = fields["Cache-Control"] != nil || fields["Expires"] != nil
         return saysSomething ? Freshness(fields, asked: asked) : renewed(at: asked)
@@ -149,7 +151,7 @@ extension Freshness {
     private static func stated(_ control: CacheControl, _ fields: HeaderFields, date: Int64) -> Int64? {
         if let maxAge = control.maxAge { return min(maxAge, maxLifetime) }
         guard fields["Expires"] != nil else { return nil }
-        // `0`, and any other text that is not a date, means a time in the past.
+        // `0`, like any other text that is not a date, means a time in the past.
         return time("Expires", in: fields, now: date).map { max(0, $0 - date) } ?? 0
     }
 
@@ -159,10 +161,10 @@ extension Freshness {
         return min(max(sinceChange / 10 - age, heuristicBounds.lowerBound), heuristicBounds.upperBound)
     }
 
-    /// Returns the age of the response when it arrived, from what caches on its way state or from the clocks.
+    /// Returns the response's age at arrival, as stated by caches on its way or as computed from the clocks.
     private static func age(_ fields: HeaderFields, date: Int64, asked: Int64) -> Int64 {
         let apparent = max(0, asked - date)
-        // The first of several ages counts (RFC 9111 §5.1).
+        // If there are several ages, the first one applies (RFC 9111 §5.1).
         let told = fields["Age"].flatMap { DecimalNumber.clamped($0.prefix { $0 != "," }.trimmingBlanks()) } ?? 0
         return max(min(told, maxLifetime), apparent <= maxApparentAge ? apparent : 0)
     }

@@ -1,14 +1,15 @@
-/// A point in time as HTTP writes it, to the second (RFC 9110 §5.6.7).
+/// A point in time, to the second, as HTTP writes it (RFC 9110 §5.6.7).
 ///
-/// Parsed by hand: Foundation's formats would accept more than the three forms that HTTP has, and load locale data.
+/// Dates are parsed by hand, because Foundation's formats would accept more than HTTP's three forms, and would load
+/// locale data.
 public struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible {
-    /// Seconds since the beginning of 1970, not counting leap seconds.
+    /// The seconds since the beginning of 1970, not counting leap seconds.
     public let seconds: Int64
 
-    /// The seconds whose years have at most four digits.
+    /// The range of ``seconds`` whose years have at most four digits: the years 0 to 9999.
     static let writable = dayNumber(1, 1, 0) * 86_400..<dayNumber(1, 1, 10_000) * 86_400
 
-    /// Creates a date from seconds since the beginning of 1970; nil if four digits cannot represent the year.
+    /// Creates a date from seconds since the beginning of 1970; nil if its year cannot be written with four digits.
     public init?(seconds: Int64) {
         guard Self.writable.contains(seconds) else { return nil }
         self.seconds = seconds
@@ -16,7 +17,7 @@ public struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible 
 
     /// Parses a date in the preferred form or one of the two obsolete forms; nil for any other text.
     ///
-    /// - Parameter now: seconds since 1970, from which the century of a two-digit year is derived.
+    /// - Parameter now: the current time in seconds since 1970, from which a two-digit year's century is derived.
     public init?(_ text: String, now: Int64) {
         let bytes = Array(text.utf8)
         guard let seconds = Self.fixdate(bytes) ?? Self.dashed(bytes, now: now) ?? Self.asctime(bytes) else {
@@ -28,7 +29,7 @@ public struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible 
     /// Returns whether one date is before the other.
     public static func < (one: HTTPDate, other: HTTPDate) -> Bool { one.seconds < other.seconds }
 
-    /// The preferred form: `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// The date in the preferred form: `Sun, 06 Nov 1994 08:49:37 GMT`.
     public var description: String {
         let day = seconds.floored(by: 86_400)
         let (year, month, dayOfMonth) = Self.date(day)
@@ -38,7 +39,7 @@ public struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible 
             + "\(Self.time(seconds)) GMT"
     }
 
-    /// Returns the time of the day: `08:49:37`.
+    /// Returns the time of day, such as `08:49:37`.
     static func time(_ seconds: Int64) -> String {
         let second = seconds.remainder(by: 86_400)
         return [second / 3600, second / 60 % 60, second % 60].map { padded($0, 2) }.joined(separator: ":")
@@ -70,7 +71,7 @@ extension HTTPDate {
 
     /// Parses `Sunday, 06-Nov-94 08:49:37 GMT`.
     ///
-    /// A year that would be more than fifty years in the future is in the previous century.
+    /// A year that would be more than fifty years in the future is taken to be in the previous century.
     private static func dashed(_ text: [UInt8], now: Int64) -> Int64? {
         guard text.count >= 24 else { return nil }
         let date = Array(text.suffix(22))
@@ -81,7 +82,7 @@ extension HTTPDate {
         let (day, month, time) = (number(date[0..<2]), month(date[3..<6]), date[10..<18])
         let (year, century) = (self.date(now.floored(by: 86_400)).year, 100)
         let first = year - year % century + twoDigits
-        // Fifty average years of the Gregorian calendar.
+        // The limit is fifty average Gregorian years from now.
         let limit = now + 50 * 31_556_952
         let possible = [first + century, first, first - century].lazy.compactMap {
             seconds(day: day, month: month, year: $0, time: time)
@@ -126,9 +127,9 @@ extension HTTPDate {
             hour < 24, minute < 60, second <= 60
         else { return nil }
         let dayNumber = dayNumber(day, month, year)
-        // A day that the month does not have converts back to a day of another month.
+        // A day that does not exist in the month converts back to a day in another month.
         guard day >= 1, date(dayNumber) == (year, month, day) else { return nil }
-        // A leap second counts as the second before it.
+        // A leap second is treated as the second before it.
         return dayNumber * 86_400 + Int64(hour * 3600 + minute * 60 + min(second, 59))
     }
 }
@@ -136,7 +137,7 @@ extension HTTPDate {
 // MARK: Days of the Gregorian calendar, counted from January 1, 1970
 
 extension HTTPDate {
-    /// Returns the number of a day. Years start in March, so that the leap day is the last day of a year.
+    /// Returns a date's day number. Years start in March here, so that the leap day is the last day of a year.
     private static func dayNumber(_ day: Int, _ month: Int, _ year: Int) -> Int64 {
         let (months, years) = ((month + 9) % 12, Int64(year - (month <= 2 ? 1 : 0)))
         let leaps = years.floored(by: 4) - years.floored(by: 100) + years.floored(by: 400)
@@ -156,12 +157,12 @@ extension HTTPDate {
 }
 
 extension Int64 {
-    /// Returns the quotient, rounded down for negative numbers too.
+    /// Returns the quotient, rounded down even if it is negative.
     func floored(by divisor: Int64) -> Int64 {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? quotient - 1 : quotient
     }
 
-    /// Returns the remainder of ``floored(by:)``, which is never negative.
+    /// Returns the remainder that belongs to ``floored(by:)``, which is never negative.
     func remainder(by divisor: Int64) -> Int64 { self - floored(by: divisor) * divisor }
 }

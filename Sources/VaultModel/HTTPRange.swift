@@ -1,13 +1,14 @@
 /// The ranges that a `Range` field requests (RFC 9110 §14.2).
 public enum RangeHeader: Hashable, Sendable {
-    /// No range, a unit that is not `bytes`, an empty value, or more than ``maxRanges`` ranges: send everything.
+    /// There is no range, the unit is not `bytes`, the list is empty, or it has more than ``maxRanges`` ranges: send
+    /// everything.
     case ignored
-    /// The unit is `bytes`, but a list of ranges does not follow: respond with 416.
+    /// The unit is `bytes`, but no valid list of ranges follows: respond with 416.
     case malformed
     /// One or more ranges, in the order of the request.
     case ranges([RequestedRange])
 
-    /// Maximum ranges that are served separately; a longer list is ignored, so that the work stays bounded.
+    /// The maximum number of ranges that are served separately. A longer list is ignored, so that the work is bounded.
     public static let maxRanges = 16
 
     /// Parses the value of a `Range` field.
@@ -24,7 +25,7 @@ public enum RangeHeader: Hashable, Sendable {
         var ranges: [RequestedRange] = []
         for item in value[value.index(after: equals)...].split(separator: ",") {
             let item = item.trimmingBlanks()
-            // An empty member of a list is ignored (RFC 9110 §5.6.1.2).
+            // Empty list members are ignored (RFC 9110 §5.6.1.2).
             if item.isEmpty { continue }
             guard ranges.count < Self.maxRanges else {
                 self = .ignored
@@ -57,15 +58,15 @@ public enum RangeHeader: Hashable, Sendable {
 
 /// The value of a `Content-Range` field (RFC 9110 §14.4).
 public enum ContentRange: Hashable, Sendable, CustomStringConvertible {
-    /// The bytes that a 206 carries, and the length of the whole if the sender knows it.
+    /// The bytes that a 206 carries, and the representation's length if the sender knows it.
     case bytes(ByteRange, total: Int64?)
-    /// The content of a 416: no requested byte exists in a representation of `total` bytes.
+    /// The value in a 416: none of the requested bytes exist in a representation of `total` bytes.
     case unsatisfied(total: Int64)
 
     /// Parses a field value.
     ///
-    /// - Returns: nil if RFC 9110 calls the value invalid: a last position before the first, or a total that is not
-    ///   greater than the last position. Also nil for numbers beyond 63 bits, and for any unit other than `bytes`.
+    /// - Returns: nil if RFC 9110 calls the value invalid because its last position is before the first, or its total
+    ///   is not greater than the last position. Also nil for numbers beyond 63 bits, and for units other than `bytes`.
     public init?(_ value: String) {
         let parts = value.trimmingBlanks().split(separator: " ", maxSplits: 1, omittingEmptySubsequences: true)
         guard parts.count == 2, parts[0].lowercased() == "bytes" else { return nil }
@@ -97,7 +98,7 @@ public enum ContentRange: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Decimal numbers as HTTP spells them: only ASCII digits, without sign or white space.
+/// Decimal numbers as HTTP spells them: only ASCII digits, without a sign or white space.
 package enum DecimalNumber {
     /// Parses a number exactly; nil if the text is not a number or does not fit in 63 bits.
     package static func exact(_ text: some StringProtocol) -> Int64? {
@@ -105,7 +106,7 @@ package enum DecimalNumber {
         return Int64(text)
     }
 
-    /// Parses a number, clamping one that does not fit in 63 bits to the largest; nil if the text is not a number.
+    /// Parses a number; one that does not fit in 63 bits is clamped to `Int64.max`. Nil if the text is not a number.
     package static func clamped(_ text: some StringProtocol) -> Int64? {
         guard !text.isEmpty, text.utf8.allSatisfy(isDigit) else { return nil }
         return Int64(text) ?? .max

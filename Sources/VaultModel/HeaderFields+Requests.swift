@@ -1,11 +1,11 @@
-// Which fields a caller, or a setting, may add to a request.
+// The checks on fields that a caller, or a setting, adds to a request.
 extension HeaderFields {
-    /// Requires that every field can be sent, and is not one that the vault sets itself.
+    /// Requires that every field can be sent, and that none is a field that the vault sets itself.
     ///
-    /// libcurl sends a line break in a value unchanged, so the text after it would become a field of its own.
+    /// libcurl would send a line break in a value unchanged, so the text after it would become a field of its own.
     ///
-    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument``. The message contains at most a field's
-    ///   name.
+    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument``. The message repeats nothing but a
+    ///   field's name.
     package func requireSendable() throws(VaultError) {
         for field in fields {
             guard !field.name.isEmpty, field.name.utf8.allSatisfy(HTTPToken.contains) else {
@@ -22,12 +22,12 @@ extension HeaderFields {
         }
     }
 
-    /// Returns whether a field frames the message or selects the bytes, so that no caller may set it.
+    /// Returns whether a field controls the message's framing or the choice of bytes, so that no caller may set it.
     package static func isSetByVault(_ name: String) -> Bool {
         ofVault.contains { $0.isEqualIgnoringCase(name) }
     }
 
-    /// Returns whether a value has no control character other than a tab.
+    /// Returns whether a value contains no control character other than a tab.
     package static func isPrintable(_ value: String) -> Bool {
         value.utf8.allSatisfy { ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }
     }

@@ -1,16 +1,16 @@
 /// Header fields in the order received; lookup ignores case (RFC 9110 §5.1).
 public struct HeaderFields: Hashable, Sendable, CustomStringConvertible, ExpressibleByDictionaryLiteral {
-    /// The fields in order.
+    /// The fields, in the order in which they were received or added.
     public private(set) var fields: [Field] = []
 
     /// One header field.
     public struct Field: Hashable, Sendable, CustomStringConvertible {
-        /// The name as spelled by its sender.
+        /// The name as its sender spelled it.
         public let name: String
-        /// The value, without the white space around it.
+        /// The value without surrounding white space.
         public let value: String
 
-        /// The name alone: values may be secret and must not be logged.
+        /// The name alone, because values may be secret and must not be logged.
         public var description: String { name }
     }
 
@@ -27,7 +27,7 @@ public struct HeaderFields: Hashable, Sendable, CustomStringConvertible, Express
         for (name, value) in pairs { append(name: name, value: value) }
     }
 
-    /// The names alone: values may be secret and must not be logged.
+    /// The names alone, because values may be secret and must not be logged.
     public var description: String { fields.description }
 
     /// Adds a field at the end.
@@ -35,17 +35,17 @@ public struct HeaderFields: Hashable, Sendable, CustomStringConvertible, Express
         fields.append(Field(name: name, value: String(value.trimmingBlanks())))
     }
 
-    /// The first value of `name`, or nil if there is none.
+    /// The value of the first field called `name`, or nil if there is none.
     public subscript(name: String) -> String? {
         fields.first { $0.name.isEqualIgnoringCase(name) }?.value
     }
 
-    /// Returns all values of `name`, in order.
+    /// Returns the values of all fields called `name`, in order.
     public func values(_ name: String) -> [String] {
         fields.filter { $0.name.isEqualIgnoringCase(name) }.map(\.value)
     }
 
-    /// Returns the fields whose names differ from `name`.
+    /// Returns all fields except those called `name`.
     package func without(_ name: String) -> HeaderFields {
         var others = self
         others.fields.removeAll { $0.name.isEqualIgnoringCase(name) }
@@ -54,20 +54,20 @@ public struct HeaderFields: Hashable, Sendable, CustomStringConvertible, Express
 }
 
 extension StringProtocol {
-    /// Compares texts ignoring ASCII case, as HTTP compares field names and schemes.
+    /// Returns whether two strings are equal apart from ASCII case, as HTTP compares field names and schemes.
     package func isEqualIgnoringCase(_ other: some StringProtocol) -> Bool {
         utf8.elementsEqual(other.utf8) { $0.asciiLowercased == $1.asciiLowercased }
     }
 }
 
 extension UInt8 {
-    /// The lower-case letter for an ASCII capital; any other byte stays as it is.
+    /// The lower-case letter for an ASCII capital; any other byte unchanged.
     package var asciiLowercased: UInt8 { self >= 0x41 && self <= 0x5A ? self | 0x20 : self }
 }
 
 /// The characters of a token, such as a field name or a method (RFC 9110 §5.6.2).
 package enum HTTPToken {
-    /// Returns whether a byte may be part of a token.
+    /// Returns whether a token may contain a byte.
     package static func contains(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true

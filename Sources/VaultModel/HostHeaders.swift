@@ -1,12 +1,13 @@
-/// Request header fields that the vault adds to requests to single hosts, such as `Authorization`.
+/// Request header fields, such as `Authorization`, that the vault adds to requests to particular hosts.
 ///
-/// A host with a port means only that port; a host without one means all its ports. The values are secret.
+/// A host that is given with a port means only that port; a host that is given without one means all its ports. The
+/// values are secret.
 public struct HostHeaders: Hashable, Sendable {
     private var fields: [HostAuthority: HeaderFields] = [:]
 
-    /// Maximum fields per host.
+    /// The maximum number of fields per host.
     public static let maxFields = 16
-    /// Maximum bytes of all hosts, names and values together.
+    /// The maximum size of all hosts, names and values together, in bytes.
     public static let maxLength = 64 << 10
     /// The placeholder for a value that is not shown.
     private static let mask = "…"
@@ -14,7 +15,7 @@ public struct HostHeaders: Hashable, Sendable {
     /// Creates an empty set of headers.
     public init() {}
 
-    /// The names of the fields by host, in ascending order.
+    /// The names of each host's fields, in ascending order.
     public var names: [String: [String]] {
         Dictionary(uniqueKeysWithValues: fields.map { ("\($0)", $1.fields.map(\.name).sorted()) })
     }
@@ -24,14 +25,14 @@ public struct HostHeaders: Hashable, Sendable {
         fields.map { ("\($0)", $1) }.sorted { $0.0 < $1.0 }
     }
 
-    /// Sets a field for a host, replacing any with the same name; nil removes it.
+    /// Sets a field for a host, replacing any field with the same name; nil removes it.
     ///
     /// - Parameters:
-    ///   - name: the name of the field, in any case.
-    ///   - value: its value, without control characters.
+    ///   - name: the field's name, in any case.
+    ///   - value: the field's value, without control characters.
     ///   - host: the host, with a port if only that port is meant.
-    /// - Throws: ``VaultError`` with code `invalidArgument`, also if the vault sets a field of this name itself. The
-    ///   message does not repeat the value.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the host or the field is invalid, the vault sets a field
+    ///   of this name itself, or a maximum is exceeded. The message does not repeat the value.
     public mutating func set(_ name: String, to value: String?, for host: String) throws {
         let host = try HostAuthority(host)
         var ofHost = (fields[host] ?? HeaderFields()).without(name)
@@ -55,12 +56,12 @@ public struct HostHeaders: Hashable, Sendable {
         fields = changed
     }
 
-    /// Removes all fields of a host.
+    /// Removes all of a host's fields.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if the text is not a host.
     public mutating func removeAll(for host: String) throws { fields[try HostAuthority(host)] = nil }
 
-    /// Returns the fields for a request to a URL; a field for its port overrides one for all ports.
+    /// Returns the fields for a request to a URL; a field for the URL's port overrides one for all ports.
     package func fields(for url: MediaURL) -> HeaderFields {
         guard !fields.isEmpty else { return HeaderFields() }
         var found = fields[HostAuthority(host: url.host, port: url.effectivePort)] ?? HeaderFields()
@@ -73,6 +74,6 @@ public struct HostHeaders: Hashable, Sendable {
 }
 
 extension HeaderFields {
-    /// The total bytes of all names and values.
+    /// The total size of all names and values, in bytes.
     fileprivate var length: Int { fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count } }
 }

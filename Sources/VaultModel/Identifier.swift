@@ -1,21 +1,21 @@
-/// The kind of thing that an ``Identifier`` names, and its number of bytes.
+/// The kind of thing that an ``Identifier`` names, which determines the identifier's length.
 public protocol IdentifierKind: Sendable {
-    /// The number of bytes of an identifier of this kind.
+    /// The number of bytes in an identifier of this kind.
     static var byteCount: Int { get }
 }
 
-/// A name made of bytes: random, or the keyed hash of something secret. It reveals nothing about the thing it names.
+/// A name that consists of bytes, either random or the keyed hash of a secret. It reveals nothing about what it names.
 public struct Identifier<Kind: IdentifierKind>: Hashable, Sendable, CustomStringConvertible {
-    /// The bytes, `Kind.byteCount` of them.
+    /// The bytes, whose number is `Kind.byteCount`.
     public let bytes: [UInt8]
 
-    /// Creates an identifier from bytes; nil if there are more or fewer than `Kind.byteCount`.
+    /// Creates an identifier from bytes; nil if their number is not `Kind.byteCount`.
     public init?(bytes: [UInt8]) {
         guard bytes.count == Kind.byteCount else { return nil }
         self.bytes = bytes
     }
 
-    /// Parses lower-case hex; nil if the text is not exactly that.
+    /// Parses an identifier in lower-case hex; nil if the text is anything else, or has the wrong length.
     public init?(hex: String) {
         guard let bytes = Hex.decode(hex) else { return nil }
         self.init(bytes: bytes)
@@ -28,50 +28,51 @@ public struct Identifier<Kind: IdentifierKind>: Hashable, Sendable, CustomString
     public var description: String { hex }
 }
 
-/// A vault's name: 16 random bytes.
+/// Identifies a vault: 16 random bytes.
 public typealias VaultID = Identifier<VaultKind>
-/// A resource's name: the keyed hash of its cache key, 32 bytes. Without the key, a guessed URL cannot be tested.
+/// Identifies a resource: the keyed hash of its cache key, 32 bytes. Without the hash's key, a guess at its URL cannot
+/// be tested.
 public typealias ResourceID = Identifier<ResourceKind>
-/// A representation's name: 16 random bytes.
+/// Identifies a representation: 16 random bytes.
 public typealias RepresentationID = Identifier<RepresentationKind>
-/// The name of a segment and of its file: 16 random bytes, used once.
+/// Identifies a segment and its file: 16 random bytes, never reused.
 public typealias SegmentID = Identifier<SegmentKind>
-/// The name of an entry of the download queue: 16 random bytes.
+/// Identifies an entry in the download queue: 16 random bytes.
 package typealias DownloadID = Identifier<DownloadKind>
 
-/// Vaults: 16 bytes.
+/// The kind of identifier that names vaults.
 public enum VaultKind: IdentifierKind {
-    /// Sixteen.
+    /// The number of bytes in an identifier of this kind.
     public static let byteCount = 16
 }
-/// Resources: 32 bytes.
+/// The kind of identifier that names resources.
 public enum ResourceKind: IdentifierKind {
-    /// Thirty-two.
+    /// The number of bytes in a resource's identifier.
     public static let byteCount = 32
 }
-/// Representations: 16 bytes.
+/// The kind of identifier that names representations.
 public enum RepresentationKind: IdentifierKind {
-    /// Sixteen.
+    /// The number of bytes in an identifier of this kind.
     public static let byteCount = 16
 }
-/// Segments: 16 bytes.
+/// The kind of identifier that names segments.
 public enum SegmentKind: IdentifierKind {
-    /// Sixteen.
+    /// The number of bytes in an identifier of this kind.
     public static let byteCount = 16
 }
-/// Entries of the download queue: 16 bytes.
+/// The kind of identifier that names entries in the download queue.
 package enum DownloadKind: IdentifierKind {
-    /// Sixteen.
+    /// The number of bytes in an identifier of this kind.
     package static let byteCount = 16
 }
 
-/// Lower-case hexadecimal, with one spelling for each value. Foundation has no coder for it.
+/// Lower-case hexadecimal, with only one spelling for each value. Foundation has no coder for it.
 package enum Hex {
     package static func encode(_ bytes: some Sequence<UInt8>) -> String {
         String(decoding: bytes.flatMap { [digit($0 >> 4), digit($0 & 15)] }, as: UTF8.self)
     }
 
-    /// Decodes lower-case hex; nil if a character is not such a digit, or their number is odd.
+    /// Decodes lower-case hex; nil if a character is not a lower-case hex digit, or the number of digits is odd.
     package static func decode(_ text: String) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count.isMultiple(of: 2) else { return nil }
@@ -86,7 +87,7 @@ package enum Hex {
 
     private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
 
-    /// Returns the value of a digit; nil if the byte is not one.
+    /// Returns the value of a hex digit; nil if the byte is not a hex digit.
     static func value(_ digit: UInt8, allowsUpperCase: Bool = false) -> UInt8? {
         switch digit {
         case 0x30...0x39: digit - 0x30

@@ -1,10 +1,10 @@
 /// A strict JSON parser.
 ///
-/// It accepts only integers from 0 to 2⁵³ − 1, and rejects duplicate members, text after the value, and deep nesting.
-/// Foundation's parsers silently keep one of two members with the same name; a keyring that two readers understand
-/// differently must be an error.
+/// The parser accepts only integers from 0 to 2⁵³ − 1, and rejects duplicate members, text after the value, and deep
+/// nesting. Foundation's parsers silently keep one of two members with the same name, but a keyring that two readers
+/// understand differently must be an error.
 package struct JSONParser {
-    /// A syntax error, at a byte offset.
+    /// A syntax error at a byte offset.
     package struct Failure: Error {
         package let offset: Int
     }

@@ -1,4 +1,4 @@
-/// A JSON value as the vault writes it: integers only, no fractions.
+/// A JSON value as the vault writes it, in which every number is an integer.
 package enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
@@ -10,7 +10,10 @@ package enum JSONValue: Hashable, Sendable {
     /// The largest integer that every JSON reader represents exactly: 2⁵³ − 1.
     package static let largestInteger: Int64 = (1 << 53) - 1
 
-    /// The canonical form (RFC 8785): members sorted by UTF-16 code units, no white space, `/` and non-ASCII unescaped.
+    /// The value in canonical form (RFC 8785), as UTF-8.
+    ///
+    /// Members are sorted by UTF-16 code units, and neither `/` nor non-ASCII characters are escaped. There is no white
+    /// space.
     package var canonical: [UInt8] {
         var text = ""
         write(to: &text)
@@ -64,11 +67,11 @@ package enum JSONValue: Hashable, Sendable {
     }
 }
 
-/// Typed access to the members of a JSON object; a missing or mistyped member is an error.
+/// A JSON object with typed access to its members. A missing or mistyped member is an error.
 package struct JSONObject: Sendable {
     package private(set) var members: [String: JSONValue]
 
-    /// A member that is missing or invalid.
+    /// The error for a member that is missing or invalid.
     package struct MemberFailure: Error {
         package let name: String
 
@@ -125,7 +128,7 @@ package struct JSONObject: Sendable {
         return objects
     }
 
-    /// Returns bytes written as canonical base64 (RFC 4648 §4, with padding).
+    /// Returns the bytes of a member that contains canonical base64 (RFC 4648 §4, with padding).
     package func base64(_ name: String) throws(MemberFailure) -> [UInt8] {
         guard let bytes = Base64.decode(try string(name)) else { throw MemberFailure(name: name) }
         return bytes
@@ -133,7 +136,7 @@ package struct JSONObject: Sendable {
 }
 
 extension JSONObject {
-    /// Returns the strings of an array; empty if the member is missing.
+    /// Returns the strings in a member that is an array; empty if the member is missing.
     package func strings(_ name: String) throws(MemberFailure) -> [String] {
         guard let value = self[name] else { return [] }
         guard case .array(let values) = value else { throw MemberFailure(name: name) }
@@ -145,7 +148,7 @@ extension JSONObject {
         return strings
     }
 
-    /// Returns the objects of an array; empty if the member is missing.
+    /// Returns the objects in a member that is an array; empty if the member is missing.
     package func optionalObjects(_ name: String) throws(MemberFailure) -> [JSONObject] {
         self[name] == nil ? [] : try objects(name)
     }

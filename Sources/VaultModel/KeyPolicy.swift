@@ -1,13 +1,13 @@
-/// The rules by which URLs name resources, and the exceptions that apply to single hosts.
+/// The rules by which URLs name resources, and the exceptions that apply to particular hosts.
 ///
 /// The rules state which query items do not affect the bytes, and which hosts stand for others. The exceptions list the
 /// private hosts that manifests and redirects may lead to, the hosts whose entity tags are ignored, and the hosts whose
 /// content never changes.
 ///
-/// A vault has one policy, by which all its users name its resources. Changing the policy changes names: a resource
-/// that was stored under an old name stays, and is found again when the old policy is restored.
+/// A vault has one policy, by which all its users name its resources. Changing the policy changes names. A resource
+/// that was stored under an old name remains stored, and is found again when the old policy is restored.
 public struct KeyPolicy: Hashable, Sendable {
-    /// Names of query items that are not part of a resource's name.
+    /// The names of query items that are not part of a resource's name.
     public struct IgnoredItems: Hashable, Sendable {
         /// The host whose URLs the rule applies to; nil means every host.
         public let host: String?
@@ -18,32 +18,32 @@ public struct KeyPolicy: Hashable, Sendable {
     /// The rules for ignored query items; the rule for every host comes first.
     public private(set) var ignoreQuery: [IgnoredItems] = []
     private var mapped: [HostAuthority: HostAuthority] = [:]
-    /// Private hosts that manifests and redirects may lead to.
+    /// The private hosts that manifests and redirects may lead to.
     public private(set) var allowHost: Set<String> = []
-    /// Hosts whose entity tags are ignored because their nodes send different tags for the same bytes.
+    /// The hosts whose entity tags are ignored because their nodes send different tags for the same bytes.
     public private(set) var ignoreEntityTag: Set<String> = []
-    /// Hosts whose content never changes under one URL, although nothing in their responses identifies a version.
+    /// The hosts whose content at a URL never changes, although nothing in their responses identifies a version.
     public private(set) var immutable: Set<String> = []
 
-    /// Maximum rules of a kind, and maximum names in a rule.
+    /// The maximum number of rules of each kind, and the maximum number of names in a rule.
     public static let maxRules = 256
-    /// Maximum length of a query item's name, in bytes.
+    /// The maximum length of a query item's name, in bytes.
     public static let maxNameLength = 256
 
-    /// Creates a policy without rules: each URL names a resource of its own.
+    /// Creates a policy without rules, so that each URL names its own resource.
     public init() {}
 
     // MARK: Rules
 
-    /// The authorities that others stand for: with `["cdn2.example": "cdn1.example"]`, resources of the first are named
-    /// as resources of the second.
+    /// The authorities that are mapped to others: with `["cdn2.example": "cdn1.example"]`, resources of the first are
+    /// named as resources of the second.
     public var mapHost: [String: String] {
         Dictionary(uniqueKeysWithValues: mapped.map { ("\($0.key)", "\($0.value)") })
     }
 
-    /// Replaces the names of the query items to ignore, for every host or for one.
+    /// Sets the names of the query items to ignore, for every host or for one host; they replace the previous names.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if a name or the host is invalid, or there are too many.
     public mutating func ignore(_ names: some Sequence<String>, on host: String? = nil) throws {
         let host = try host.map { try HostAuthority.host($0) }
         let names = Set(names.map { Array($0.utf8) }).sorted { $0.lexicographicallyPrecedes($1) }
@@ -63,9 +63,10 @@ public struct KeyPolicy: Hashable, Sendable {
         ignoreQuery = rules.sorted { ($0.host ?? "") < ($1.host ?? "") }
     }
 
-    /// Names the resources of one authority as if another had them; nil removes the rule.
+    /// Makes the resources of one authority have the names that they would have at another; nil removes the rule.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument`, also if the rules would form a cycle.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if an authority is invalid, there are too many rules, or
+    ///   the rules would form a cycle.
     public mutating func map(_ authority: String, to other: String?) throws {
         var policy = self
         policy.mapped[try HostAuthority(authority)] = try other.map { try HostAuthority($0) }
@@ -78,21 +79,21 @@ public struct KeyPolicy: Hashable, Sendable {
 
     /// Allows manifests and redirects to lead to a private host, or forbids it again.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the host is invalid or too many are listed.
     public mutating func allow(_ host: String, _ isAllowed: Bool = true) throws {
         try Self.list(host, isAllowed, in: &allowHost)
     }
 
-    /// Ignores the entity tags of a host, or respects them again.
+    /// Sets whether a host's entity tags are ignored.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the host is invalid or too many are listed.
     public mutating func ignoreEntityTag(of host: String, _ isIgnored: Bool = true) throws {
         try Self.list(host, isIgnored, in: &ignoreEntityTag)
     }
 
-    /// Treats the content of a host as immutable, or stops doing so.
+    /// Sets whether a host's content is treated as immutable.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the host is invalid or too many are listed.
     public mutating func setImmutable(_ host: String, _ isImmutable: Bool = true) throws {
         try Self.list(host, isImmutable, in: &immutable)
     }
@@ -110,20 +111,20 @@ public struct KeyPolicy: Hashable, Sendable {
     /// Returns whether manifests and redirects may lead to a host even if it is private.
     public func allows(host: String) -> Bool { allowHost.contains(host.lowercased()) }
 
-    /// Returns whether the entity tags of a host are ignored.
+    /// Returns whether a host's entity tags are ignored.
     public func ignoresEntityTag(of host: String) -> Bool { ignoreEntityTag.contains(host.lowercased()) }
 
-    /// Returns whether the content of a host never changes under one URL.
+    /// Returns whether a host's content at a URL never changes.
     public func isImmutable(host: String) -> Bool { immutable.contains(host.lowercased()) }
 
     /// Returns the URL that names the resource, in canonical form.
     ///
-    /// Its host is the one that stands for the original host, and the ignored query items are absent. The URL names
-    /// itself: naming it again changes nothing.
+    /// The result has the host that stands for the original host, and lacks the ignored query items. Applying the
+    /// function to its own result changes nothing.
     public func name(of url: MediaURL) -> String {
         var named = url
         var hosts: Set = [url.host]
-        // There is no cycle, so each rule applies at most once.
+        // The rules contain no cycle, so each rule applies at most once.
         for _ in mapped {
             guard let other = target(of: named) else { break }
             named = other
@@ -142,7 +143,7 @@ public struct KeyPolicy: Hashable, Sendable {
         return url.replacing(host: rule.value.host, port: rule.value.port)
     }
 
-    /// Returns the query without the ignored items; the others keep their order and bytes.
+    /// Returns the query without the ignored items; the remaining items keep their order and bytes.
     private static func without(_ ignored: Set<[UInt8]>, _ query: String) -> String {
         guard !ignored.isEmpty else { return query }
         return query.split(separator: "&", omittingEmptySubsequences: false)
@@ -167,14 +168,16 @@ public struct KeyPolicy: Hashable, Sendable {
         .invalidArgument, "there may be at most \(maxRules) rules of a kind; remove some")
 }
 
-/// A host, and a port if one is given: `media.example`, `media.example:8080`, `[::1]`.
+/// A host with an optional port: `media.example`, `media.example:8080`, `[::1]`.
 struct HostAuthority: Hashable, Sendable, CustomStringConvertible {
     let host: String
-    /// Nil means the default port of the scheme in use.
+    /// The port; nil means the default port of the scheme in use.
     let port: Int?
 
     init(host: String, port: Int?) { (self.host, self.port) = (host, port) }
 
+    /// Parses a host with an optional port.
+    ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if the text is anything else.
     init(_ text: String) throws {
         var name = text[...]

@@ -1,10 +1,10 @@
-/// Recognizes audio and video files by their first bytes, whatever type their origin states: many servers state
+/// Recognizes audio and video files by their first bytes, whatever type their origin states, because many servers send
 /// `text/plain` for any file with an unknown suffix.
 package enum MediaSignature {
     /// The number of bytes that suffice to recognize a file.
     package static let byteCount = 512
 
-    /// Returns whether bytes begin like an audio or video file.
+    /// Returns whether the bytes begin like an audio or video file.
     package static func begins(_ bytes: [UInt8]) -> Bool {
         isNamed(bytes) || isBoxed(bytes) || isFrame(bytes) || isTransportStream(bytes)
     }
@@ -29,24 +29,24 @@ package enum MediaSignature {
 
     private static let boxes = ["ftyp", "styp", "moov", "moof", "sidx", "mdat", "free", "skip", "wide"]
 
-    /// Returns whether bytes begin with a box of an ISO file (ISO/IEC 14496-12 §4.2).
+    /// Returns whether the bytes begin with a box of an ISO media file (ISO/IEC 14496-12 §4.2).
     private static func isBoxed(_ bytes: [UInt8]) -> Bool {
-        // A first box of less than 16 MiB begins with a zero byte, which no text does.
+        // If the first box is smaller than 16 MiB, the file begins with a zero byte, as no text does.
         bytes.first == 0 && boxes.contains { bytes.dropFirst(4).starts(with: $0.utf8) }
     }
 
-    /// Returns whether bytes begin with a frame of MPEG audio, AAC (ADTS) or AC-3.
+    /// Returns whether the bytes begin with a frame of MPEG audio, AAC (ADTS) or AC-3.
     private static func isFrame(_ bytes: [UInt8]) -> Bool {
         guard bytes.count > 2 else { return false }
         if bytes.starts(with: [0x0B, 0x77]) { return true }
-        // A UTF-16 byte order mark looks like a layer I frame, so layer I, which nobody uses, is left out.
+        // A UTF-16 byte order mark looks like a layer I frame, so layer I, which nobody uses, is not recognized.
         let isAudio = bytes[1] & 0xE6 == 0xE2 || bytes[1] & 0xE6 == 0xE4
         let isAAC = bytes[1] & 0xF6 == 0xF0
         return bytes[0] == 0xFF && (isAAC || isAudio && bytes[2] & 0xF0 != 0xF0)
     }
 
     /// Returns whether the bytes are transport stream packets (ISO/IEC 13818-1 §2.4.3), with or without the timestamps
-    /// that discs put before them.
+    /// that discs put before each packet.
     private static func isTransportStream(_ bytes: [UInt8]) -> Bool {
         [(0, 188), (4, 192)].contains { first, size in
             let packets = Array(stride(from: first, to: bytes.count, by: size))

@@ -1,27 +1,27 @@
-/// What is known of a representation without its bytes: stored in the vault, and served from it at the next open.
+/// What is known about a representation without its bytes. The vault stores it and serves it from then on.
 public struct ContentInformation: Hashable, Sendable {
-    /// Maximum length of a representation: 2⁵³ − 1 bytes, the largest integer that every JSON reader keeps exactly.
+    /// The maximum length of a representation: 2⁵³ − 1 bytes, the largest integer that every JSON reader keeps exactly.
     public static let maxBytes: Int64 = (1 << 53) - 1
 
-    /// The length in bytes, or nil until the origin states it.
+    /// The representation's length in bytes; nil until the origin states it.
     public var length: Int64?
-    /// The media type as the origin sent it, or one guessed from the path; nil if neither is known.
+    /// The media type that the origin sent, or else one guessed from the path; nil if neither is known.
     public var type: String?
     /// The origin's validators.
     public var validators: Validators
-    /// Whether the origin supports range requests, proved by an actual 206.
+    /// Whether the origin is known to support range requests, which only an actual 206 proves.
     public var supportsRanges: Bool
-    /// The URL that the bytes came from, if a redirect led there: the references in a manifest are relative to it.
+    /// The URL from which the bytes came if a redirect led there; references in a manifest are relative to this URL.
     public var location: MediaURL?
     /// The hosts that sent bytes from nonpublic addresses; nil if unknown, as in vaults that an older version wrote.
     package var privateHosts: Set<String>?
-    /// The URL that the bytes were requested from, for a resource named by a content id, which may have several URLs;
-    /// nil for any other, and if unknown, as in vaults that an older version wrote.
+    /// The URL from which the bytes were requested, for a resource that is named by a content id and so may have
+    /// several URLs; nil for any other resource, and if unknown, as in vaults that an older version wrote.
     package var source: MediaURL?
-    /// Whether the bytes were imported from a file, and the origin has not yet shown that it has the same bytes.
+    /// Whether the bytes were imported from a file and the origin has not yet confirmed that it has the same bytes.
     package var isImported = false
 
-    /// Creates content information from what an origin sent.
+    /// Creates content information from an origin's response.
     public init(
         length: Int64?, type: String?, validators: Validators, supportsRanges: Bool, location: MediaURL? = nil
     ) {
@@ -33,10 +33,10 @@ public struct ContentInformation: Hashable, Sendable {
     }
 }
 
-/// Media types: parsing, classification, and a guess from a path's extension for origins that send no type or
+/// Parses and classifies media types, and guesses them from a path's extension if the origin sends no type or
 /// `application/octet-stream`.
 package enum MediaType {
-    /// Returns the media type for `path`'s extension, or nil if it is not an extension of media files.
+    /// Returns the media type for `path`'s extension, or nil if media files do not use that extension.
     package static func guess(path: some StringProtocol) -> String? {
         guard let name = path.split(separator: "/").last, let dot = name.lastIndex(of: ".") else { return nil }
         return byExtension[name[name.index(after: dot)...].lowercased()]
@@ -55,10 +55,10 @@ package enum MediaType {
 // MARK: Reading
 
 extension MediaType {
-    /// The type of content whose type is unknown.
+    /// The media type for content whose type is unknown.
     package static let unknown = "application/octet-stream"
 
-    /// Maximum length of a value in bytes, parameters included.
+    /// The maximum length of a field value in bytes, including parameters.
     private static let maxBytes = 1024
 
     /// Parses a field value that is exactly one media type with its parameters (RFC 9110 §8.3.1).
@@ -66,7 +66,7 @@ extension MediaType {
     /// A list is refused because a browser may use any member of it: some treat `audio/mpeg, text/html` as a page.
     /// Types with several bodies (`multipart/…`) are refused because each body states its own type.
     ///
-    /// - Returns: the value without white space around it; nil if it is anything else.
+    /// - Returns: the value without surrounding white space, or nil if it is anything but one media type.
     package static func one(_ value: some StringProtocol) -> String? {
         let text = value.trimmingBlanks()
         guard text.utf8.count <= maxBytes else { return nil }
@@ -85,20 +85,21 @@ extension MediaType {
         return String(text)
     }
 
-    /// Returns a media type without any parameter but `codecs`, which players need: the others could name the origin.
+    /// Returns a media type without any parameter but `codecs`, which players need; other parameters could reveal the
+    /// origin.
     ///
-    /// - Parameter type: exactly one media type.
+    /// - Parameter type: a string that is exactly one media type.
     package static func withoutOrigin(_ type: String) -> String {
         let name = type.prefix { $0 != ";" }.trimmingBlanks()
         let rest = type.dropFirst(name.count)
-        // A quotation mark within another value would only hide the parameter.
+        // Quotation marks in other values are not interpreted, because they could only hide the parameter.
         guard let parameter = rest.lowercased().firstRange(of: "codecs=") else { return String(name) }
         let value = rest.lowercased()[parameter.upperBound...]
         let codecs = rest.dropFirst(rest.count - value.count).drop { $0 == "\"" }.prefix(while: isOfCodecs)
         return codecs.isEmpty ? String(name) : "\(name); codecs=\"\(codecs)\""
     }
 
-    /// Returns whether a character may be part of a list of codecs (RFC 6381).
+    /// Returns whether a list of codecs may contain a character (RFC 6381).
     private static func isOfCodecs(_ character: Character) -> Bool {
         character.isASCII && (character.isLetter || character.isNumber || ".,+-_ ".contains(character))
     }
@@ -134,9 +135,9 @@ extension MediaType {
         return false
     }
 
-    /// Returns whether a byte may be part of a token (RFC 9110 §5.6.2), except for the single quote.
+    /// Returns whether a token may contain a byte (RFC 9110 §5.6.2), except that a single quote is not accepted.
     ///
-    /// Browsers take the single quote for a quotation mark when they look for the commas of a list.
+    /// Browsers treat a single quote as a quotation mark when they look for the commas in a list.
     private static func isTokenByte(_ byte: UInt8) -> Bool {
         HTTPToken.contains(byte) && byte != UInt8(ascii: "'")
     }
@@ -145,17 +146,18 @@ extension MediaType {
 // MARK: Types that are not pages
 
 extension MediaType {
-    /// Returns whether content of a media type may be played: not a page, a document or an archive.
+    /// Returns whether content of a media type may be played. It may not if the type is that of a page, a document or
+    /// an archive.
     ///
-    /// Unknown types count as media, because many origins send none, or a wrong one.
+    /// An unknown type counts as media, because many origins send no type, or a wrong one.
     package static func mayBeMedia(_ type: String) -> Bool {
         let name = type.prefix { $0 != ";" }.trimmingBlanks().lowercased()
         if name.hasPrefix("text/") { return timedText.contains(name) }
         return !documents.contains(name)
     }
 
-    /// Returns whether a media type is that of a document or an archive. `text/plain` does not count: many servers
-    /// state it for any file whose type they do not know.
+    /// Returns whether a media type is that of a document or an archive. `text/plain` does not count, because many
+    /// servers send it for any file whose type they do not know.
     package static func isDocument(_ type: String) -> Bool {
         !mayBeMedia(type) && type.prefix { $0 != ";" }.trimmingBlanks().lowercased() != "text/plain"
     }
@@ -165,13 +167,13 @@ extension MediaType {
         ["text/html", "application/xhtml+xml"].contains(type.prefix { $0 != ";" }.trimmingBlanks().lowercased())
     }
 
-    /// Returns whether bytes begin like a web page, whatever their stated type.
+    /// Returns whether the bytes begin like a web page, whatever type the origin states.
     package static func beginsPage(_ bytes: some Sequence<UInt8>) -> Bool {
         let isBlank: (UInt8) -> Bool = { $0 <= 0x20 || $0 == 0xEF || $0 == 0xBB || $0 == 0xBF }
         let text = Array(bytes.prefix(pageBeginningByteCount).drop(while: isBlank))
         return pageBeginnings.contains(where: { beginning in
             guard text.starts(with: beginning.utf8, by: { $0.asciiLowercased == $1 }) else { return false }
-            // After its name, a tag ends or has attributes.
+            // A tag's name must be followed by white space or the end of the tag.
             let next = text.dropFirst(beginning.utf8.count).first
             return beginning == "<!--" || next.map { $0 <= 0x20 || $0 == UInt8(ascii: ">") } ?? false
         })
@@ -183,7 +185,7 @@ extension MediaType {
         "<div", "<font", "<table", "<a", "<b", "<br", "<p",
     ]
 
-    /// The number of bytes that suffice to recognize a page, leading blanks included.
+    /// The number of bytes, including leading blanks, that suffice to recognize a page.
     package static let pageBeginningByteCount = 64
 
     private static let timedText: Set<String> = ["text/vtt", "text/srt", "text/x-ssa"]
@@ -193,10 +195,10 @@ extension MediaType {
         "application/zip",
     ]
 
-    /// Returns whether a media type is a known type of audio, video or bitmap image.
+    /// Returns whether a media type is known to be audio, video or a bitmap image.
     ///
-    /// A browser shows content of such a type without running scripts in it. An SVG drawing can contain scripts, so it
-    /// counts as a page.
+    /// A browser shows content of a known media type without running scripts in it. An SVG drawing can contain scripts,
+    /// so its type is not included.
     package static func isKnownMedia(_ type: String) -> Bool {
         let name = type.prefix { $0 != ";" }.trimmingBlanks().lowercased()
         guard let slash = name.firstIndex(of: "/") else { return false }
@@ -222,7 +224,7 @@ extension MediaType {
     ]
 }
 
-/// The kind of manifest that a resource is, if it names media instead of containing it.
+/// The kind of manifest that a resource is, if it refers to media rather than containing it.
 public enum ManifestKind: String, Codable, Hashable, Sendable {
     /// An HLS playlist (RFC 8216).
     case hls

@@ -1,21 +1,21 @@
 import Foundation
 
-/// An http or https URL, parsed and checked.
+/// An http or https URL that has been parsed and checked.
 ///
-/// ``path`` and ``query``, which are sent to the origin, keep the caller's bytes: `//`, `%2F` and `;` stay.
-/// ``canonical`` names the resource in the vault.
+/// ``path`` and ``query`` are sent to the origin and keep the caller's bytes, so `//`, `%2F` and `;` are not changed.
+/// ``canonical`` is the form that names the resource in the vault.
 public struct MediaURL: Hashable, Sendable, CustomStringConvertible {
     /// `http` or `https`.
     public let scheme: String
-    /// The host: lower-case, with A-labels, and with IPv6 addresses in brackets.
+    /// The host in lower case; international names have A-labels, and IPv6 addresses have brackets.
     public let host: String
     /// The port, or nil if it is the scheme's default.
     public let port: Int?
-    /// The path, at least `/`, without dot segments, otherwise as the caller spelled it.
+    /// The path, which is at least `/` and has no dot segments, but is otherwise as the caller spelled it.
     public let path: String
     /// The query without its `?`, as the caller spelled it; nil if there is none.
     public let query: String?
-    /// `user:password` from before the host, percent-decoded. Never printed, and never part of a name.
+    /// The `user:password` before the host, percent-decoded. It is never printed, and never part of a name.
     package let userInfo: String?
 
     /// Parses a URL.
@@ -39,15 +39,15 @@ public struct MediaURL: Hashable, Sendable, CustomStringConvertible {
     /// Whether the URL has a user name, with or without a password.
     public var hasCredentials: Bool { userInfo != nil }
 
-    /// The host, and the port if it is not the default: the value of a `Host` field.
+    /// The host, with the port if it is not the scheme's default: the value of a `Host` field.
     public var authority: String { host + (port.map { ":\($0)" } ?? "") }
 
-    /// The port to connect to.
+    /// The port to connect to: ``port``, or the scheme's default.
     public var effectivePort: Int { port ?? Self.defaultPort(of: scheme) }
 
-    /// Returns whether this is an https URL at port 443 with the host of another, which is an http URL at port 80.
+    /// Returns whether this is an https URL at port 443, and `other` is an http URL at port 80 of the same host.
     ///
-    /// At any other ports, they are different authorities: what may be sent to one must not reach the other.
+    /// At any other ports, the two URLs are different authorities, so what may be sent to one must not reach the other.
     package func isUpgrade(of other: MediaURL) -> Bool {
         host == other.host && (other.scheme, other.effectivePort) == ("http", 80)
             && (scheme, effectivePort) == ("https", 443)
@@ -55,14 +55,14 @@ public struct MediaURL: Hashable, Sendable, CustomStringConvertible {
 
     static func defaultPort(of scheme: String) -> Int { scheme == "https" ? 443 : 80 }
 
-    /// The whole URL as it is requested from the origin. Its query may contain a token: not for logs.
+    /// The whole URL as it is requested from the origin. It must not be logged, because its query may contain a token.
     public var absoluteString: String { "\(scheme)://\(authority)\(path)" + (query.map { "?\($0)" } ?? "") }
 
     /// The URL that names the resource (RFC 3986 §6.2.2).
     ///
     /// In the path, unreserved characters are unescaped, other escapes have upper-case hex digits, and dot segments are
-    /// removed. The query stays as it is, but an empty one is dropped. In both, characters that a URL must not contain
-    /// are escaped.
+    /// removed. The query is not changed, except that an empty one is dropped. In both, characters that a URL must not
+    /// contain are escaped.
     public var canonical: String {
         let path = DotSegments.removed(from: PercentEncoding.normalizingPath(path))
         let query = query.map { PercentEncoding.escapingIllegal($0) }.flatMap { $0.isEmpty ? nil : $0 }
@@ -91,10 +91,10 @@ extension MediaURL {
     }
 }
 
-/// Parses a URL for ``MediaURL`` (RFC 3986 §3).
+/// Parses URLs for ``MediaURL`` (RFC 3986 §3).
 ///
-/// Foundation's parser rewrites its input, but players' relative references need the origin's bytes as they are. This
-/// parser compares bytes: to a `Character`, a slash followed by a combining mark would not be a slash.
+/// Foundation's parser rewrites its input, but players' relative references need the origin's bytes unchanged. This
+/// parser compares bytes, because a slash followed by a combining mark is not a slash when compared as a `Character`.
 enum MediaURLParser {
     static func parse(_ text: String) throws -> MediaURL {
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != 0x5C }) else {
@@ -147,7 +147,7 @@ enum MediaURLParser {
         return (userInfo, try host(rest), port)
     }
 
-    /// Maximum length of an IPv6 address, reached with an IPv4 address at its end (RFC 4291 §2.2).
+    /// The maximum length of an IPv6 address, which one that ends with an IPv4 address reaches (RFC 4291 §2.2).
     private static let maxAddressLength = 45
 
     private static func host(_ text: Substring) throws -> String {
@@ -159,7 +159,7 @@ enum MediaURLParser {
             return text.lowercased()
         }
         var name = String(text)
-        // Checked before the IDNA mapping: Foundation would silently drop characters that a host must not contain.
+        // This check precedes the IDNA mapping, because Foundation would silently drop characters that are not allowed.
         guard name.utf8.allSatisfy({ $0 >= 0x80 || isHostByte($0.asciiLowercased) }) else {
             throw invalid("its host contains a character that is not allowed in a host")
         }

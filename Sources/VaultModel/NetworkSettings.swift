@@ -1,10 +1,10 @@
-/// How a vault reaches origins: its proxies, trusted authorities, addresses and credentials.
+/// How a vault reaches origins: its proxies, trusted certificate authorities, addresses and credentials.
 ///
-/// These are sealed settings of the vault. They apply to each request that begins after they were changed.
+/// These are sealed settings of the vault. A change applies to every request that begins after it.
 public struct NetworkSettings: Hashable, Sendable {
     /// The IP addresses that connections use.
     public enum AddressFamily: String, CaseIterable, Sendable {
-        /// Whichever answers first.
+        /// IPv4 or IPv6, whichever connects first.
         case any
         /// IPv4 only.
         case ipv4
@@ -12,38 +12,39 @@ public struct NetworkSettings: Hashable, Sendable {
         case ipv6
     }
 
-    /// The proxy for all hosts that ``proxyForHost`` does not list; nil means none.
+    /// The proxy for all hosts that ``proxyForHost`` does not list; nil means no proxy.
     public var proxy: ProxyAddress?
-    /// Hosts with a proxy of their own, and hosts that are contacted directly.
+    /// The hosts that have their own proxy or are contacted directly.
     public private(set) var proxyForHost: [String: ProxyChoice] = [:]
-    /// Whether the variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` of the process apply to hosts for
-    /// which these settings name no proxy.
+    /// Whether the process's environment variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` apply to
+    /// hosts for which these settings name no proxy.
     public var proxyFromEnvironment = false
-    /// The certificate authorities that are trusted in addition to the system's; nil means none.
+    /// The certificate authorities that are trusted in addition to the system's; nil means no others.
     public private(set) var authorities: AuthorityCertificates?
-    /// The value of `User-Agent`; nil means the library's.
+    /// The value of `User-Agent`; nil means the library's own.
     public private(set) var userAgent: String?
-    /// The IP addresses that connections use, those to proxies included.
+    /// The IP addresses that connections use, including connections to proxies.
     public var addressFamily: AddressFamily = .any
 
-    /// The header fields that are added to requests to single hosts.
+    /// The header fields that are added to requests to particular hosts.
     public var headers = HostHeaders()
-    /// The cookies, each sent only to its own hosts and by its own rules; nil means none.
+    /// The cookies, each sent only to the hosts and under the conditions that it specifies; nil means no cookies.
     public var cookies: CookieFile?
-    /// The certificates that identify the vault to origins with TLS.
+    /// The certificates with which the vault identifies itself to origins over TLS.
     public var clientCertificates = ClientCertificates()
 
-    /// Maximum hosts with a proxy of their own, and maximum hosts with headers of their own.
+    /// The maximum number of hosts with their own proxy rule, and the maximum number of hosts with their own headers.
     public static let maxHosts = 256
-    /// Maximum length of the value of `User-Agent`, in bytes.
+    /// The maximum length of the value of `User-Agent`, in bytes.
     public static let maxUserAgentLength = 256
 
-    /// Creates settings without proxies that trust only the system's authorities.
+    /// Creates settings that use no proxies and trust only the system's authorities.
     public init() {}
 
-    /// Sends the requests to a host through a proxy of its own, or directly; nil removes the rule.
+    /// Sets whether requests to a host go through a particular proxy or directly; nil removes the rule.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the host is invalid or has a port, or if more than
+    ///   ``maxHosts`` hosts would have a rule.
     public mutating func setProxy(_ choice: ProxyChoice?, for host: String) throws {
         var changed = proxyForHost
         changed[try HostAuthority.host(host)] = choice
@@ -54,16 +55,17 @@ public struct NetworkSettings: Hashable, Sendable {
         proxyForHost = changed
     }
 
-    /// Trusts the certificate authorities of a PEM file in addition to the system's; nil removes them.
+    /// Trusts a PEM file's certificate authorities in addition to the system's; nil removes them.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    /// - Throws: ``VaultError`` with code `invalidArgument` as ``AuthorityCertificates/init(pem:)`` does.
     public mutating func setAuthorities(pem: String?) throws {
         authorities = try pem.map { try AuthorityCertificates(pem: $0) }
     }
 
-    /// Sets the value of `User-Agent`; nil means the library's.
+    /// Sets the value of `User-Agent`; nil restores the library's own.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the value is empty, is longer than
+    ///   ``maxUserAgentLength``, begins or ends with a space, or contains anything but printable ASCII.
     public mutating func setUserAgent(_ name: String?) throws {
         if let name {
             let bytes = Array(name.utf8)
@@ -80,20 +82,20 @@ public struct NetworkSettings: Hashable, Sendable {
     }
 }
 
-/// The certificates of certificate authorities, as PEM.
+/// Certificate authorities' certificates, in PEM form.
 public struct AuthorityCertificates: Hashable, Sendable {
-    /// Only the certificates: everything else in the file is dropped, so a private key is never stored.
+    /// The certificates alone. Everything else in the file is dropped, so a private key is never stored.
     package let pem: String
     /// The number of certificates.
     public let count: Int
 
-    /// Maximum size of a PEM file, in bytes.
+    /// The maximum size of a PEM file, in bytes.
     public static let maxLength = 64 << 10
 
-    /// Reads the certificates of a PEM file.
+    /// Reads the certificates from a PEM file.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if it is too large, has no certificate, or has a damaged
-    ///   one.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the file is too large, has no certificate, or has a
+    ///   damaged one.
     public init(pem text: String) throws {
         guard text.utf8.count <= Self.maxLength else { throw Self.tooLong }
         guard let certificates = PEM.blocks(["CERTIFICATE"], of: text) else {
@@ -105,7 +107,7 @@ public struct AuthorityCertificates: Hashable, Sendable {
                 "the file has no certificate; give a PEM file, with lines from BEGIN CERTIFICATE to END CERTIFICATE")
         }
         (pem, count) = (certificates.map(\.text).joined(), certificates.count)
-        // The stored form must be readable again.
+        // The stored form must itself be short enough to be read again.
         guard pem.utf8.count <= Self.maxLength else { throw Self.tooLong }
     }
 

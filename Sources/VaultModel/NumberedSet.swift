@@ -1,4 +1,4 @@
-/// Elements such as listeners and tasks, each of which gets a number when added and is removed by it.
+/// A set of elements, such as listeners or tasks. Adding an element returns a number, by which it is later removed.
 package struct NumberedSet<Element> {
     private var elements: [Int: Element] = [:]
     private var last = 0
@@ -15,16 +15,16 @@ package struct NumberedSet<Element> {
         return last
     }
 
-    /// Removes an element, if it is still there.
+    /// Removes the element with a number, if it is still there.
     package mutating func remove(_ number: Int) { elements[number] = nil }
 
-    /// Removes all elements, and returns them.
+    /// Removes all elements and returns them.
     package mutating func removeAll() -> [Element] {
         defer { elements = [:] }
         return all
     }
 
-    /// Changes one element in place, if it is still there.
+    /// Changes the element with a number in place; returns nil if it is no longer there.
     package mutating func change<Result>(_ number: Int, _ body: (inout Element) -> Result) -> Result? {
         elements.index(forKey: number).map { body(&elements.values[$0]) }
     }

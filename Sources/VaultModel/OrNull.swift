@@ -1,4 +1,4 @@
-/// An optional value that JSON writes as `null` rather than omitting its member.
+/// An optional value whose JSON member is `null` rather than absent if there is no value.
 @propertyWrapper
 public struct OrNull<Value: Codable & Sendable>: Codable, Sendable {
     /// The value; nil for `null`.
@@ -7,15 +7,15 @@ public struct OrNull<Value: Codable & Sendable>: Codable, Sendable {
     /// Wraps a value.
     public init(wrappedValue: Value?) { self.wrappedValue = wrappedValue }
 
-    /// Reads the value, or `null`.
+    /// Decodes the value, or `null`.
     ///
-    /// - Throws: `DecodingError` if it is neither.
+    /// - Throws: `DecodingError` if the JSON is neither.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         wrappedValue = container.decodeNil() ? nil : try container.decode(Value.self)
     }
 
-    /// Writes the value, or `null`.
+    /// Encodes the value, or `null`.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(wrappedValue)

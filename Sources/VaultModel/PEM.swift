@@ -1,14 +1,14 @@
 /// The blocks of a PEM file (RFC 7468).
 enum PEM {
-    /// One block: its label, such as `CERTIFICATE`, and its lines, without the blanks around them.
+    /// One block: its label, such as `CERTIFICATE`, and its lines, without surrounding white space.
     struct Block {
         let label: String
         let text: String
     }
 
-    /// Returns the blocks with these labels, in order; everything else in the text is dropped.
+    /// Returns the blocks that have one of the labels, in order; everything else in the text is dropped.
     ///
-    /// - Returns: nil if one of them is damaged.
+    /// - Returns: the blocks, or nil if one of them is damaged.
     static func blocks(_ labels: Set<String>, of text: String) -> [Block]? {
         var blocks: [Block] = []
         var open: (label: String, body: [Substring])?
@@ -32,10 +32,10 @@ enum PEM {
     private static func begin(_ label: String) -> String { "-----BEGIN \(label)-----" }
     private static func end(_ label: String) -> String { "-----END \(label)-----" }
 
-    /// Returns whether the text is base64 of exactly one DER sequence.
+    /// Returns whether the text is the base64 encoding of exactly one DER sequence.
     private static func isSequence(_ text: String) -> Bool {
         guard let bytes = Base64.decode(text), bytes.count > 2, bytes[0] == 0x30 else { return false }
-        // A length below 128 is the byte itself; for others, the byte has the number of bytes of the length.
+        // A byte below 128 is the length itself; otherwise, its low bits are the number of bytes in the length.
         guard bytes[1] & 0x80 != 0 else { return bytes.count == 2 + Int(bytes[1]) }
         let digits = Int(bytes[1] & 0x7F)
         guard (1...3).contains(digits), bytes.count > 2 + digits else { return false }

@@ -1,11 +1,11 @@
-/// The percent-encoding that naming a resource needs (RFC 3986 §2).
+/// The percent-encoding used to name resources (RFC 3986 §2).
 ///
-/// Foundation decodes only valid UTF-8; a name keeps every byte.
+/// Foundation decodes only escapes that form valid UTF-8, but a resource's name must keep every byte.
 package enum PercentEncoding {
     /// Normalizes the percent-encoding of a path.
     ///
     /// Decodes the escapes of unreserved characters, writes the other escapes with upper-case digits, and escapes
-    /// characters that a URL must not contain. If a `%` does not begin an escape, all escapes stay as they are:
+    /// characters that a URL must not contain. If any `%` does not begin an escape, no escape is changed, because
     /// decoding one after that `%` could turn it into the beginning of a different escape.
     static func normalizingPath(_ text: String) -> String {
         let bytes = Array(escapingIllegal(text).utf8)
@@ -31,7 +31,7 @@ package enum PercentEncoding {
     /// Escapes every byte outside ASCII.
     static func escapingNonASCII(_ bytes: some Sequence<UInt8>) -> String { escaping(bytes) { $0 >= 0x80 } }
 
-    /// Escapes the characters that RFC 3986 does not allow.
+    /// Escapes the characters that RFC 3986 does not allow in a URL.
     package static func escapingIllegal(_ text: String) -> String {
         escaping(text.utf8) { $0 <= 0x20 || $0 >= 0x7F || #""<>\^`{|}"#.utf8.contains($0) }
     }
@@ -48,10 +48,10 @@ package enum PercentEncoding {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// Decodes the escapes of a text; a `%` that does not begin an escape stays as it is.
+    /// Decodes the percent escapes in a string; a `%` that does not begin an escape is left unchanged.
     static func decoded(_ text: some StringProtocol) -> [UInt8] { decoded(Array(text.utf8)) }
 
-    /// Decodes the escapes in a sequence of bytes.
+    /// Decodes the percent escapes in an array of bytes; a `%` that does not begin an escape is left unchanged.
     package static func decoded(_ bytes: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
         var index = 0
@@ -82,7 +82,7 @@ package enum PercentEncoding {
 
 /// The path segments `.` and `..`, escaped ones included (RFC 3986 §5.2.4).
 package enum DotSegments {
-    /// Returns the path with its dot segments resolved; empty segments stay.
+    /// Returns the path with its dot segments resolved; empty segments are kept.
     package static func removed(from path: String) -> String {
         guard contains(path) else { return path }
         var output: [Substring] = []
@@ -105,15 +105,15 @@ package enum DotSegments {
         path.split(separator: "/").contains { [".", ".."].contains(decoded($0)) }
     }
 
-    /// How many times an origin and the proxies in front of it are expected to decode escapes, at most.
+    /// The maximum number of times that an origin and the proxies in front of it are expected to decode escapes.
     ///
-    /// A path that is escaped more often is treated as if it hid a dot segment.
+    /// A path whose escapes are nested deeper is treated as if it hid a dot segment.
     private static let maxDecodings = 4
 
-    /// Returns whether an origin might find a dot segment that ``contains(_:)`` does not find.
+    /// Returns whether an origin might find a dot segment in the path that ``contains(_:)`` does not find.
     ///
-    /// One may be hidden next to an escaped slash or backslash, before a path parameter, behind repeated escapes or
-    /// overlong UTF-8, or where the path would end at an escaped zero byte.
+    /// A dot segment may be hidden next to an escaped slash or backslash, before a path parameter, behind repeated
+    /// escapes or overlong UTF-8, or where an escaped zero byte would end the path.
     package static func mayBeHidden(in path: String) -> Bool {
         guard path.utf8.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: ";") }) else { return false }
         var shown = Array(path.utf8)
@@ -128,7 +128,7 @@ package enum DotSegments {
 
     /// Returns whether a lenient origin would find a dot segment or an early end in a path, without further decoding.
     ///
-    /// Such an origin takes a backslash for a slash, and ignores parameters and trailing white space.
+    /// A lenient origin treats a backslash as a slash, and ignores path parameters and trailing white space.
     private static func mayBeMisread(_ path: [UInt8]) -> Bool {
         guard !path.contains(0) else { return true }
         return shortest(path).split(whereSeparator: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") })
@@ -139,7 +139,7 @@ package enum DotSegments {
             }
     }
 
-    /// Replaces overlong two-byte encodings of ASCII characters, which are not valid UTF-8, with the single byte.
+    /// Replaces each overlong two-byte encoding of an ASCII character, which is not valid UTF-8, with the single byte.
     private static func shortest(_ bytes: [UInt8]) -> [UInt8] {
         guard bytes.contains(where: { $0 == 0xC0 || $0 == 0xC1 }) else { return bytes }
         var result: [UInt8] = []
@@ -154,7 +154,7 @@ package enum DotSegments {
         return result
     }
 
-    /// Returns the segment with its escaped dots decoded: every server reads `%2e` as a dot.
+    /// Returns the segment with its escaped dots decoded, because every server reads `%2e` as a dot.
     private static func decoded(_ segment: Substring) -> String {
         segment.count > 6 ? String(segment) : segment.lowercased().replacing("%2e", with: ".")
     }

@@ -1,17 +1,17 @@
-/// How far a title was played.
+/// How far a title has been played.
 public struct PlaybackPosition: Hashable, Sendable {
     /// The title.
     public let title: TitleID
     /// Where playback continues, in milliseconds from the beginning of the title.
     public let position: Int64
-    /// The duration of the title in milliseconds, as the player reported it; nil if the player does not know it.
+    /// The title's duration in milliseconds, as the player reported it; nil if the player does not know it.
     public let duration: Int64?
     /// When the player reported the position, in seconds since 1970.
     public let changed: Int64
 
-    /// The valid positions and durations in milliseconds: up to ten thousand hours.
+    /// The valid values for positions and durations, in milliseconds: up to ten thousand hours.
     package static let milliseconds: ClosedRange<Int64> = 0...36_000_000_000
-    /// Maximum titles remembered for one viewer; beyond it, the title played longest ago is forgotten.
+    /// The maximum number of titles remembered for one viewer; beyond it, the title played longest ago is forgotten.
     package static let maxCount = 2_000
 
     /// Creates a position; nil if a value is out of bounds.
@@ -23,7 +23,7 @@ public struct PlaybackPosition: Hashable, Sendable {
     }
 }
 
-/// The positions of one viewer, or of the owner.
+/// The playback positions of one viewer, or of the owner.
 package struct PlaybackPositions: Hashable, Sendable {
     private var byTitle: [TitleID: PlaybackPosition] = [:]
 
@@ -39,7 +39,7 @@ package struct PlaybackPositions: Hashable, Sendable {
 
     package var count: Int { byTitle.count }
 
-    /// Remembers a position, replacing the title's former one.
+    /// Remembers a position, which replaces the title's previous one.
     package mutating func note(_ position: PlaybackPosition) {
         byTitle[position.title] = position
         guard byTitle.count > PlaybackPosition.maxCount else { return }
@@ -47,16 +47,16 @@ package struct PlaybackPositions: Hashable, Sendable {
         if let oldest { byTitle[oldest.title] = nil }
     }
 
-    /// Forgets a title.
+    /// Forgets a title's position.
     ///
-    /// - Returns: whether it had a position.
+    /// - Returns: whether the title had a position.
     @discardableResult
     package mutating func forget(_ title: TitleID) -> Bool { byTitle.removeValue(forKey: title) != nil }
 }
 
-// The sealed record.
+// Conversion to and from the sealed record.
 extension PlaybackPositions {
-    /// Reads a record; nil if it is malformed.
+    /// Creates the positions from their record; nil if the record is malformed.
     package init?(_ record: JSONObject) {
         guard let members = try? record.objects("positions"), members.count <= PlaybackPosition.maxCount else {
             return nil
@@ -74,7 +74,7 @@ extension PlaybackPositions {
             changed: try member.integer("changed"))
     }
 
-    /// The members of its record.
+    /// The members of the positions' record.
     package var record: JSONObject {
         JSONObject([
             "positions": .array(

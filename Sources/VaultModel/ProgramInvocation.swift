@@ -1,13 +1,13 @@
-/// A program that the operator names, with its arguments; it runs without a shell.
+/// A program that the operator specifies, with its arguments; it runs without a shell.
 package struct ProgramInvocation: Hashable, Sendable {
-    /// The absolute path of the program.
+    /// The program's absolute path.
     package let path: String
     /// The arguments after the program's own name.
     package let arguments: [String]
 
-    /// Maximum number of words, the path included.
+    /// The maximum number of words, including the path.
     package static let maxWords = 32
-    /// Maximum bytes of UTF-8 in all words together.
+    /// The maximum length of all words together, in bytes of UTF-8.
     package static let maxBytes = 4096
 
     /// Creates an invocation from the words that the operator typed: the path, then the arguments.
@@ -32,18 +32,18 @@ package struct ProgramInvocation: Hashable, Sendable {
         arguments = Array(words.dropFirst())
     }
 
-    /// The words as ``init(_:)`` takes them.
+    /// The path and the arguments, as ``init(_:)`` takes them.
     package var words: [String] { [path] + arguments }
 }
 
-/// The programs that a vault's settings name.
+/// The programs that a vault's settings specify.
 package struct ProgramSettings: Hashable, Sendable {
-    /// The program that receives notices for the operator; nil for none.
+    /// The program that receives notices for the operator; nil if there is none.
     package var notify: ProgramInvocation?
-    /// The program that finds a new URL for a title whose own the origin refuses; nil for none.
+    /// The program that finds a new URL for a title whose current URL the origin refuses; nil if there is none.
     package var refresh: ProgramInvocation?
 
-    /// Creates the settings of a new vault.
+    /// Creates settings. By default, as in a new vault, they specify no program.
     package init(notify: ProgramInvocation? = nil, refresh: ProgramInvocation? = nil) {
         (self.notify, self.refresh) = (notify, refresh)
     }

@@ -1,18 +1,18 @@
-/// A proxy that forwards requests to origins: its scheme, host and port, and the credentials for it.
+/// The address of a proxy that forwards requests to origins: its scheme, host, port and credentials.
 public struct ProxyAddress: Hashable, Sendable, CustomStringConvertible {
-    /// The protocol of a proxy.
+    /// A protocol that a proxy uses.
     public enum Scheme: String, CaseIterable, Sendable {
         /// HTTP without TLS; requests to https origins go through a tunnel.
         case http
-        /// HTTP over TLS to the proxy.
+        /// HTTP, with TLS between this machine and the proxy.
         case https
-        /// SOCKS 5; this machine looks up the names of origins.
+        /// SOCKS 5; this machine looks up the origins' host names.
         case socks5
-        /// SOCKS 5; the proxy looks up the names of origins.
+        /// SOCKS 5; the proxy looks up the origins' host names.
         case socks5h
     }
 
-    /// The protocol of the proxy.
+    /// The protocol that the proxy uses.
     public let scheme: Scheme
     /// The host, as ``MediaURL`` spells it.
     public let host: String
@@ -23,16 +23,17 @@ public struct ProxyAddress: Hashable, Sendable, CustomStringConvertible {
     /// The password; nil if none is sent to the proxy.
     package let password: String?
 
-    /// Maximum length of an address as text, in bytes.
+    /// The maximum length of an address as text, in bytes.
     public static let maxLength = 2048
-    /// Maximum length of a user name or password, in bytes: SOCKS 5 allows no more.
+    /// The maximum length of a user name or password, in bytes, because SOCKS 5 allows no more.
     public static let maxCredentialLength = 255
     /// The placeholder for a password that is not shown.
     private static let mask = "…"
 
     /// Parses `scheme://user:password@host:port`; the credentials are optional and percent-encoded.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument`. The message does not repeat the text.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the text is anything else. The message does not repeat
+    ///   the text.
     public init(_ text: String) throws {
         guard text.utf8.count <= Self.maxLength, let colon = text.firstRange(of: "://"),
             let scheme = Scheme(rawValue: text[..<colon.lowerBound].lowercased())
@@ -45,7 +46,7 @@ public struct ProxyAddress: Hashable, Sendable, CustomStringConvertible {
             user = try Self.credential(words[0])
             password = words.count > 1 ? try Self.credential(words[1]) : nil
             rest = rest[rest.index(after: at)...]
-            // In HTTP, the user name ends at the first colon.
+            // HTTP's Basic credentials end the user name at the first colon, so the name must not contain one.
             guard user != "", user?.contains(":") == false else { throw Self.malformed }
             guard password != Self.mask else {
                 throw VaultError(.invalidArgument, "the proxy's password is not shown; give the password itself")
@@ -54,7 +55,7 @@ public struct ProxyAddress: Hashable, Sendable, CustomStringConvertible {
         guard let authority = try? HostAuthority(String(rest)), let port = authority.port else { throw Self.malformed }
         (self.scheme, host, self.port) = (scheme, authority.host, port)
         (self.user, self.password) = (user, password)
-        // The stored form must be readable again.
+        // The stored form must itself be short enough to be read again.
         guard secretText.utf8.count <= Self.maxLength else { throw Self.malformed }
     }
 
@@ -85,7 +86,7 @@ public struct ProxyAddress: Hashable, Sendable, CustomStringConvertible {
         return decoded
     }
 
-    /// Escapes every byte that could be mistaken for anything but part of the user name or password.
+    /// Escapes every byte that could be mistaken for something other than part of the user name or password.
     private static func encoded(_ text: String) -> String {
         text.utf8.map { byte in
             let scalar = UnicodeScalar(byte)
@@ -106,23 +107,23 @@ extension Character {
     fileprivate var isASCIIAlphanumeric: Bool { isASCII && (isLetter || isNumber) }
 }
 
-/// How the requests to a host are sent.
+/// The way in which requests to a host are sent.
 public enum ProxyChoice: Hashable, Sendable, CustomStringConvertible {
-    /// To the host itself.
+    /// Requests go directly to the host.
     case direct
-    /// To a proxy, which forwards them.
+    /// Requests go to a proxy, which forwards them.
     case proxy(ProxyAddress)
 
     private static let directWord = "direct"
 
-    /// Parses the address of a proxy, or `direct`.
+    /// Parses a proxy's address, or the word `direct`.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the text is neither.
     public init(_ text: String) throws {
         self = text == Self.directWord ? .direct : .proxy(try ProxyAddress(text))
     }
 
-    /// The proxy; nil for none.
+    /// The proxy's address; nil if requests go directly to the host.
     public var proxy: ProxyAddress? {
         if case .proxy(let address) = self { return address }
         return nil

@@ -1,22 +1,23 @@
-/// Numbers with a unit, as people write and read sizes, rates and durations: `200MiB`, `40Mbit/s`, `90d`.
+/// Sizes, rates and durations as people write and read them, with a unit: `200MiB`, `40Mbit/s`, `90d`.
 ///
-/// Foundation parses measurements only by locale, and accepts signs.
+/// Foundation parses measurements only according to a locale, and accepts signs.
 package enum Quantity {
-    /// A unit: the suffix that follows the digits, and its factor.
+    /// A unit: the suffix that follows the digits, and the factor by which the number is multiplied.
     package typealias Unit = (suffix: String, factor: Int64)
 
     /// Units of time, in seconds.
     package static let times: [Unit] = [("s", 1), ("m", 60), ("h", 3600), ("d", 86_400)]
 
-    /// Units of size, in bytes, for sizes that are printed so that they can be typed again.
+    /// Units of size, in bytes, for sizes that are printed in a form that can be typed in again.
     package static let sizes: [Unit] = [
         ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40),
         ("kB", 1000), ("MB", 1_000_000), ("GB", 1_000_000_000), ("TB", 1_000_000_000_000), ("B", 1),
     ]
 
-    /// Returns the number times its unit; nil if `text` is not digits and a unit, or the product exceeds `most`.
+    /// Returns the number multiplied by its unit's factor; nil if `text` is not digits followed by a unit, or if the
+    /// product exceeds `most`.
     ///
-    /// - Parameter units: the units; a suffix that another one ends with must come after it.
+    /// - Parameter units: the possible units. If one suffix ends with another, the longer one must come first.
     package static func parse(_ text: some StringProtocol, in units: [Unit], upTo most: Int64 = .max) -> Int64? {
         guard let unit = units.first(where: { text.hasSuffix($0.suffix) }) else { return nil }
         let digits = text.dropLast(unit.suffix.count)
@@ -26,14 +27,14 @@ package enum Quantity {
         return overflow || product > most ? nil : product
     }
 
-    /// Returns an amount other than 0 as a whole multiple of the largest possible unit; of equal units, the first.
+    /// Returns an amount other than 0 as a multiple of the largest unit that divides it; of equal units, the first.
     package static func text(_ amount: Int64, in units: [Unit]) -> String {
         let exact = units.filter { amount.isMultiple(of: $0.factor) }
         let largest = exact.map(\.factor).max() ?? 1
         return "\(amount / largest)\(exact.first { $0.factor == largest }?.suffix ?? "")"
     }
 
-    /// Returns a number of bytes as people read it: `999 B`, `12.3 MB`; powers of ten, rounded down.
+    /// Returns a readable number of bytes, such as `999 B` or `12.3 MB`, in powers of ten and rounded down.
     package static func readable(bytes count: Int64) -> String {
         guard count >= 1000 else { return "\(count) B" }
         var unit: Int64 = 1000
@@ -48,21 +49,21 @@ package enum Quantity {
 }
 
 extension Quantity {
-    /// Returns the bytes that a size denotes; nil if the text is not a size.
+    /// Returns the number of bytes that a size denotes; nil if the text is not a size.
     ///
-    /// The number may have a fraction, a space may follow it, and case does not matter: `500M`, `500 MB`, `10m`,
-    /// `1.5GiB`, `5B`, `5 bytes`. `k` and `kB` are powers of 1000, `Ki` and `KiB` powers of 1024. A bare number is not
-    /// a size, because its unit is unclear; only 0 is the same in every unit.
+    /// The number may have a fraction and be followed by a space, and case does not matter: `500M`, `500 MB`, `10m`,
+    /// `1.5GiB`, `5B`, `5 bytes`. `k` and `kB` are powers of 1000, `Ki` and `KiB` powers of 1024. A bare number other
+    /// than 0 is not a size, because its unit is unclear.
     package static func size(_ text: some StringProtocol, upTo most: Int64 = ContentInformation.maxBytes) -> Int64? {
         guard let (number, unit) = parts(of: text) else { return nil }
         if text == "0" { return 0 }
         return factor(ofBytes: unit).flatMap { amount(number, times: $0, per: 1, upTo: most) }
     }
 
-    /// Returns the bytes per second that a rate denotes; nil if the text is not a rate.
+    /// Returns the number of bytes per second that a rate denotes; nil if the text is not a rate.
     ///
-    /// A rate is a size, with or without `/s`, or is in bits: `5M`, `5MB/s`, `5 MBps`, `40Mbit/s`, `40Mbps`. `40Mb/s`
-    /// is not a rate, because some people read it as bits, others as bytes.
+    /// A rate is a size, with or without `/s`, or is stated in bits: `5M`, `5MB/s`, `5 MBps`, `40Mbit/s`, `40Mbps`.
+    /// `40Mb/s` is not a rate, because some people read it as bits and others as bytes.
     package static func rate(_ text: some StringProtocol, upTo most: Int64 = ContentInformation.maxBytes) -> Int64? {
         guard let (number, spelling) = parts(of: text) else { return nil }
         var unit = spelling
@@ -80,7 +81,7 @@ extension Quantity {
         return factor(ofPrefix: unit.dropLast()).flatMap { amount(number, times: $0, per: 8, upTo: most) }
     }
 
-    /// Returns the digits at the start, with their decimal point, and the unit after them.
+    /// Splits text into the leading digits, with their decimal point, and the unit after them.
     private static func parts(of text: some StringProtocol) -> (number: Substring, unit: Substring)? {
         let text = Substring(text)
         let number = text.prefix { $0 == "." || ($0.isASCII && $0.isNumber) }
@@ -94,7 +95,7 @@ extension Quantity {
         return unit.isEmpty ? nil : factor(ofPrefix: unit)
     }
 
-    /// Returns the factor of a prefix such as `k`, `M` or `Gi`; 1 for an empty one.
+    /// Returns the factor that a prefix such as `k`, `M` or `Gi` denotes; 1 for an empty prefix.
     private static func factor(ofPrefix prefix: Substring) -> Int64? {
         let letters = prefix.lowercased()
         guard let first = letters.first else { return 1 }
@@ -104,7 +105,7 @@ extension Quantity {
         return (0...power).reduce(1) { product, _ in product * base }
     }
 
-    /// Returns a decimal number times a factor, rounded down; nil if it exceeds `most`, or only rounding makes it 0.
+    /// Returns `number` × `factor` ÷ `divisor`, rounded down; nil if it exceeds `most`, or is 0 only through rounding.
     private static func amount(
         _ number: Substring, times factor: Int64, per divisor: Int64, upTo most: Int64
     ) -> Int64? {

@@ -1,8 +1,8 @@
-/// A record of one key operation of a vault: the content of one line of its audit log.
+/// A record of one key operation on a vault: the content of one line in the vault's audit log.
 public struct Receipt: Hashable, Codable, Sendable {
     /// The kind of key operation. A log may contain kinds from newer versions.
     public struct Act: RawRepresentable, Hashable, Codable, Sendable {
-        /// The name in the log.
+        /// The name that the log uses.
         public let rawValue: String
 
         /// Creates a kind from its name.
@@ -12,10 +12,10 @@ public struct Receipt: Hashable, Codable, Sendable {
         public static let rotate = Act(rawValue: "rotate")
         /// The root key, the token key and the generation were replaced.
         public static let rotateRoot = Act(rawValue: "rotate-root")
-        /// Every resource got a new id; with ``Outcome/partly``, only the resources that open.
+        /// Every resource got a new id; with ``Outcome/partly``, only the resources that can be opened did.
         public static let changeLocator = Act(rawValue: "change-locator")
-        /// Every resource key was wrapped under the current generation; with ``Outcome/partly``, only those of the
-        /// resources that open.
+        /// Every resource key was wrapped under the current generation; with ``Outcome/partly``, only the keys of
+        /// resources that can be opened were.
         public static let rewrap = Act(rawValue: "rewrap")
         /// Resources got new keys, and their segments were sealed again.
         public static let reseal = Act(rawValue: "reseal")
@@ -41,7 +41,7 @@ public struct Receipt: Hashable, Codable, Sendable {
 
     /// How far a key operation went.
     public struct Outcome: RawRepresentable, Hashable, Codable, Sendable {
-        /// The name in the log.
+        /// The name that the log uses.
         public let rawValue: String
 
         /// Creates an outcome from its name.
@@ -49,23 +49,23 @@ public struct Receipt: Hashable, Codable, Sendable {
 
         /// The operation is complete.
         public static let done = Outcome(rawValue: "done")
-        /// The operation is complete, except for resources that do not open; they stay as they were.
+        /// The operation is complete, except for resources that could not be opened, which it left unchanged.
         public static let partly = Outcome(rawValue: "partly")
-        /// The keys are deleted; an earlier copy of the disk's blocks and of the keyring could still yield them.
+        /// The keys are deleted, but earlier copies of the disk's blocks and of the keyring could still yield them.
         public static let removed = Outcome(rawValue: "removed")
         /// The keys are deleted, and so is the key that wrapped them.
         public static let destroyed = Outcome(rawValue: "destroyed")
     }
 
-    /// The number of the receipt within its vault, from 1.
+    /// The receipt's number within its vault, counted from 1.
     public let sequence: Int64
-    /// When the operation was done, in seconds since 1970; in JSON a time in UTC, except in the log itself.
+    /// When the operation was performed, in seconds since 1970. JSON states it as a time in UTC, but the log does not.
     @AsTimestamp public private(set) var time: Int64
     /// The kind of key operation.
     public let act: Act
     /// How far the operation went.
     public let outcome: Outcome
-    /// The generation that the operation changed, or else the one that was current.
+    /// The generation that the operation changed, or the current one if it changed none.
     public let generation: Int
     /// The resource that the operation changed, if only one: a hash that only the vault's keyring can compute.
     public let subject: String?
@@ -91,19 +91,19 @@ public struct AuditFault: Hashable, Codable, Sendable {
     public enum Kind: String, Codable, CaseIterable, Sendable {
         /// The line is not a receipt.
         case unreadable
-        /// The line was changed: its signature does not match its content.
+        /// The line was changed, so its signature does not match its content.
         case signature
         /// The line belongs to another vault, or was signed with another key.
         case stranger
-        /// Lines before it are missing, or the line is in the wrong place.
+        /// Lines before this one are missing, or this line is in the wrong place.
         case sequence
-        /// The line before it is not the one that preceded it when it was written.
+        /// The preceding line is not the one that preceded this line when it was written.
         case chain
-        /// The keyring counts receipts after the last line: they were cut off.
+        /// The log was cut off: according to the keyring, there were receipts after the last line.
         case cut
     }
 
-    /// The number of the line, from 1; for ``Kind/cut`` the first missing line.
+    /// The line's number, counted from 1; for ``Kind/cut``, the number of the first missing line.
     public let line: Int
     /// The kind of fault.
     public let kind: Kind
@@ -116,23 +116,23 @@ public struct AuditFault: Hashable, Codable, Sendable {
 
 /// The result of reading and checking an audit log.
 public struct AuditReport: Hashable, Codable, Sendable {
-    /// The receipts that can be read, including those with faults, in the log's order.
+    /// The readable receipts, including those with faults, in the log's order.
     public package(set) var receipts: [Receipt] = []
-    /// The faults, in the order of lines.
+    /// The faults, in the order of their lines.
     public package(set) var faults: [AuditFault] = []
-    /// The vault's id in hex from the first line; nil if there is none.
+    /// The vault's id in hex, as the first line states it; nil if the first line does not have one.
     public package(set) var vaultID: String?
-    /// The public key in hex from the first line; nil if there is none.
+    /// The public key in hex, as the first line states it; nil if the first line does not have one.
     public package(set) var publicKey: String?
     /// Whether the key and the number of receipts were compared with the keyring.
     ///
-    /// Without that comparison, a log that was cut at its end or forged from scratch looks sound.
+    /// Without that comparison, a log that was cut off at its end or forged from scratch looks sound.
     public package(set) var isAnchored = false
 
     /// Creates an empty report.
     package init() {}
 
-    /// Whether there are no faults.
+    /// Whether the log has no faults.
     public var isSound: Bool { faults.isEmpty }
 
     private enum CodingKeys: String, CodingKey {
@@ -144,7 +144,7 @@ public struct AuditReport: Hashable, Codable, Sendable {
 
     private enum DerivedKeys: String, CodingKey { case isSound = "sound" }
 
-    /// Writes the report as the API and the command do, with its verdict and with nulls.
+    /// Encodes the report as the API and the command write it, with its verdict and with `null` for absent values.
     public func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: CodingKeys.self)
         try members.encode(receipts, forKey: .receipts)

@@ -1,4 +1,4 @@
-/// The place that a sign-in comes from.
+/// The place from which someone signs in.
 package enum SignInPlace: Hashable, Sendable {
     /// A network address: the 4 bytes of an IPv4 address, the 8 of an IPv6 address's network, none for this machine.
     case address([UInt8])
@@ -6,58 +6,58 @@ package enum SignInPlace: Hashable, Sendable {
     case device(DeviceID)
 }
 
-/// The name of a device on which a viewer has signed in: 16 random bytes.
+/// Identifies a device on which a viewer has signed in: 16 random bytes.
 package typealias DeviceID = Identifier<DeviceKind>
 
-/// Devices: 16 bytes.
+/// The kind of identifier that names devices: 16 bytes.
 package enum DeviceKind: IdentifierKind {
     package static let byteCount = 16
 }
 
-/// The failed tries to sign in with one name from one place, as reported to the owner.
+/// The failed attempts to sign in with one name from one place, as reported to the owner.
 public struct FailedSignIns: Hashable, Sendable {
-    /// The network address that the last try came from: the 4 bytes of an IPv4 address, the 8 of an IPv6 address's
-    /// network, none for this machine.
+    /// The network address of the last failed attempt: the 4 bytes of an IPv4 address, the 8 of an IPv6 address's
+    /// network, or none for this machine.
     public let address: [UInt8]
     /// Whether the place is a device on which the viewer has signed in before.
     public let isKnownDevice: Bool
-    /// The number of failed tries since the last successful sign-in from there.
+    /// The number of failed attempts since the last successful sign-in from that place.
     public let count: Int
-    /// The time of the last failed try, in seconds since 1970.
+    /// When the last attempt failed, in seconds since 1970.
     public let last: Int64
-    /// The time before which no other try is accepted, in seconds since 1970; nil if there is no wait.
+    /// The time before which no further attempt is accepted, in seconds since 1970; nil if there is no wait.
     public let until: Int64?
 }
 
-/// The failed tries to sign in with one name, and the waits that follow from them.
+/// The failed attempts to sign in with one name, and the waits that they cause.
 ///
-/// Each address waits for its own failed tries, so that one address cannot lock a viewer out at another. All addresses
-/// share a budget, so that an attacker with many addresses cannot guess a PIN. A device on which the viewer has signed
-/// in before waits only for its own failed tries.
+/// An address waits only for its own failed attempts, so that nobody can lock a viewer out at another address. All
+/// addresses share a budget of failed attempts, so that an attacker with many addresses cannot guess a PIN. A device on
+/// which the viewer has signed in before waits only for its own failed attempts.
 package struct SignInTries: Hashable, Sendable {
-    /// The places with failed tries; the one with the latest is last.
+    /// The places with failed attempts, ordered by their latest attempt, most recent last.
     private var places: [Place] = []
-    /// When the budget of all addresses is full again, in seconds since 1970.
+    /// When the addresses' shared budget will be full again, in seconds since 1970.
     private var whole: Int64 = 0
 
-    /// The number of failed tries after which a place first waits.
+    /// The number of failed attempts after which a place has to wait for the first time.
     package static let free = 5
-    /// The first and the longest wait of a place, in seconds.
+    /// The first and the longest wait imposed on a place, in seconds.
     package static let (firstWait, longestWait): (Int64, Int64) = (30, 3600)
-    /// The failed tries that all addresses share, and the seconds in which they regain one.
+    /// The number of failed attempts that all addresses share, and how long, in seconds, it takes to regain one.
     ///
-    /// A single address has 12 failed tries in its first hour, and one per hour after that: less than the budget.
+    /// A single address can fail 12 times in its first hour and once per hour after that, less than the budget allows.
     package static let (budget, refill): (Int64, Int64) = (40, 2400)
-    /// Maximum places remembered; beyond it, the place whose last try is longest ago is forgotten.
+    /// The maximum number of places remembered; beyond it, the place with the oldest last attempt is forgotten.
     package static let maxPlaces = 16
-    /// The seconds without another failed try after which a place is forgotten.
+    /// How long, in seconds, a place is remembered after its last failed attempt.
     package static let memory: Int64 = 30 * 86_400
     fileprivate static let maxWrong = 1_000_000
 
-    /// Creates a state without failed tries.
+    /// Creates a state without failed attempts.
     package init() {}
 
-    /// The failed tries to show the owner, the latest first.
+    /// The failed attempts as shown to the owner, the latest first.
     package var failures: [FailedSignIns] {
         places.reversed().map {
             FailedSignIns(
@@ -65,7 +65,7 @@ package struct SignInTries: Hashable, Sendable {
         }
     }
 
-    /// Returns the seconds until a try from a place is accepted; 0 if it is accepted at once.
+    /// Returns how long, in seconds, it takes until an attempt from a place is accepted; 0 if it is accepted at once.
     ///
     /// - Parameter now: seconds since 1970; a clock that was set back makes no wait longer than ``longestWait``.
     package func wait(from place: SignInPlace, at now: Int64) -> Int64 {
@@ -75,15 +75,15 @@ package struct SignInTries: Hashable, Sendable {
         return max(own, spent - (Self.budget - 1) * Self.refill)
     }
 
-    /// Corrects the times that a clock that was ahead has left, so that no running wait is longer than intended.
+    /// Corrects times that were recorded while the clock was ahead, so that no current wait is longer than intended.
     ///
-    /// The caller must store the result: with ``wait(from:at:)`` alone, the longest wait would begin again at each try.
+    /// The caller must store the result. With ``wait(from:at:)`` alone, the longest wait would restart at each attempt.
     ///
     /// - Returns: whether anything changed.
     package mutating func heal(at now: Int64) -> Bool {
         let before = self
         let latest = places.filter { $0.device == nil }.map(\.last).max() ?? 0
-        // If no address shows how far ahead the clock was, the budget counts as used up, and refills.
+        // If no address shows how far ahead the clock was, the budget is treated as used up, and refills from now.
         whole = min(max(0, whole - max(0, latest - now)), now + Self.budget * Self.refill)
         for index in places.indices {
             let ahead = max(0, places[index].last - now)
@@ -93,9 +93,9 @@ package struct SignInTries: Hashable, Sendable {
         return self != before
     }
 
-    /// Counts a failed try: from a place's fifth on, each wait is twice the one before, up to ``longestWait``.
+    /// Records a failed attempt. From a place's fifth on, each wait is twice the previous one, up to ``longestWait``.
     ///
-    /// - Parameter address: the address of a device.
+    /// - Parameter address: the network address from which a device tried to sign in.
     package mutating func noteWrong(from place: SignInPlace, address: [UInt8] = [], at now: Int64) {
         _ = heal(at: now)
         places.removeAll { $0.last < now - Self.memory }
@@ -112,7 +112,7 @@ package struct SignInTries: Hashable, Sendable {
         whole = min(max(whole, now), now + (Self.budget - 1) * Self.refill) + Self.refill
     }
 
-    /// Forgets the failed tries of a place after a successful sign-in there; the budget does not regain them.
+    /// Forgets a place's failed attempts after a successful sign-in there. They still count against the budget.
     package mutating func noteRight(from place: SignInPlace) { places.removeAll { $0.isAt(place) } }
 }
 
@@ -140,9 +140,9 @@ extension SignInTries {
     }
 }
 
-// The sealed record.
+// Conversion to and from the sealed record.
 extension SignInTries {
-    /// Reads a record; nil if it is malformed.
+    /// Creates the state from its record; nil if the record is malformed.
     init?(_ record: JSONObject) {
         guard let whole = try? record.integer("whole"), let objects = try? record.objects("places"), whole >= 0,
             objects.count <= Self.maxPlaces

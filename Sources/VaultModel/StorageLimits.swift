@@ -1,20 +1,20 @@
-/// Limits on a vault's space, and on the age of titles that were only played.
+/// Limits on a vault's disk space, and on how long titles are kept that were played but not downloaded.
 ///
-/// ``maxSize`` and ``minFree`` are in bytes, ``maxAge`` is in seconds. 0 means no limit. So does nil, except for
-/// ``minFree``, where it means ``standardFree(ofDisk:)``.
+/// ``maxSize`` and ``minFree`` are in bytes, ``maxAge`` is in seconds. 0 means no limit. Nil also means no limit,
+/// except for ``minFree``, where it means ``standardFree(ofDisk:)``.
 public struct StorageLimits: Hashable, Sendable {
-    /// Maximum bytes of sealed segment files; the index is not counted.
+    /// The maximum total size of sealed segment files, in bytes; the index is not counted.
     public var maxSize: Int64?
-    /// The seconds after its last read at which a title that was played but not downloaded is evicted.
+    /// How long, in seconds, a title that was played but not downloaded is kept after it was last read.
     ///
-    /// Last-access times are kept to the hour.
+    /// Last-access times are recorded to the hour.
     public var maxAge: Int64?
-    /// The bytes that the vault leaves free on its file system; nil means ``standardFree(ofDisk:)``.
+    /// The number of bytes that the vault leaves free on its file system; nil means ``standardFree(ofDisk:)``.
     public var minFree: Int64?
-    /// Whether ``maxSize`` may evict downloaded titles; nil means no.
+    /// Whether downloaded titles may be evicted to stay within ``maxSize``; nil means no.
     public var evictsDownloads: Bool?
 
-    /// Creates limits; omitted ones are not set.
+    /// Creates limits; an omitted limit is not set.
     public init(
         maxSize: Int64? = nil, maxAge: Int64? = nil, minFree: Int64? = nil, evictsDownloads: Bool? = nil
     ) {
@@ -24,7 +24,7 @@ public struct StorageLimits: Hashable, Sendable {
         self.evictsDownloads = evictsDownloads
     }
 
-    /// Returns the bytes to leave free if ``minFree`` is not set: 5 % of the disk, at most 10 GiB.
+    /// Returns the number of bytes to leave free if ``minFree`` is not set: 5 % of the disk, at most 10 GiB.
     public static func standardFree(ofDisk bytes: Int64) -> Int64 { min(max(0, bytes) / 20, 10 << 30) }
 
     /// The size limit in bytes, or nil if there is none.
@@ -33,10 +33,10 @@ public struct StorageLimits: Hashable, Sendable {
     /// The age limit in seconds, or nil if there is none.
     package var age: Int64? { maxAge.flatMap { $0 > 0 ? $0 : nil } }
 
-    /// The bytes to leave free, or 0 if ``minFree`` is not set.
+    /// The number of bytes to leave free, or 0 if ``minFree`` is not set.
     package var free: Int64 { max(0, minFree ?? 0) }
 
-    /// Returns these limits, with unset ones taken from `others`; 0 counts as set and means no limit.
+    /// Returns these limits, with each unset one taken from `others`; 0 counts as set and means no limit.
     package func over(_ others: StorageLimits) -> StorageLimits {
         StorageLimits(
             maxSize: maxSize ?? others.maxSize, maxAge: maxAge ?? others.maxAge,

@@ -1,45 +1,45 @@
-/// A feed or list that the vault follows, and what to keep of it.
+/// A feed or list that the vault follows, with the operator's choices of what to fetch and keep from it.
 ///
-/// It is a record: the index stores it sealed.
+/// The value is a record, which the index stores sealed.
 package struct Subscription: Hashable, Sendable {
-    /// Where the list comes from.
+    /// The source of a subscription's entries.
     package enum Source: Hashable, Sendable {
         /// A feed at this URL, which may carry a token or credentials.
         case feed(String)
-        /// A list that the operator supplies at each run, named by the path of its file.
+        /// A list that the operator supplies at each run, identified by its file's path.
         case list(String)
     }
 
-    /// Which titles of the feed or list are fetched and kept, and how.
+    /// The choices of which titles in the feed or list are fetched and kept, and how.
     package struct Choices: Hashable, Sendable {
-        /// The name to show; nil for that of the feed.
+        /// The name to show; nil means the name that the feed states.
         package var name: String?
-        /// How many of the newest titles to fetch; nil for all.
+        /// The number of newest titles to fetch; nil means all titles.
         package var newest: Int64?
-        /// Whether to keep titles that the list no longer names.
+        /// Whether titles that the list no longer names are kept.
         package var keepsGone = false
-        /// Whether the publisher's entry ids become the titles' content ids, so that their URLs may change.
+        /// Whether the publisher's entry ids become the titles' content ids, so that a title's URL may change.
         package var usesContentIDs = false
-        /// The seconds between two runs by a service; nil if it runs only by hand.
+        /// How long, in seconds, a service waits between two runs; nil if the subscription runs only by hand.
         package var interval: Int64?
-        /// The selection of renditions as text; nil for the usual one.
+        /// The selection of video, audio and subtitle renditions, as text; nil means the default selection.
         package var video: String?
         package var audio: String?
         package var subtitles: String?
-        /// Whether to fetch content that is not media, too.
+        /// Whether content that is not media is fetched, too.
         package var takesAnyType = false
 
-        /// Creates the usual choices: all titles, the usual renditions, and runs only by hand.
+        /// Creates the default choices: all titles, the default renditions, and runs only by hand.
         package init() {}
 
-        /// The allowed seconds between two runs: five minutes to a year.
+        /// The allowed values of ``interval``, in seconds: five minutes to a year.
         package static let intervals: ClosedRange<Int64> = 300...31_536_000
         /// The allowed values of ``newest``.
         package static let counts: ClosedRange<Int64> = 1...10_000
 
         /// Checks the choices.
         ///
-        /// - Throws: ``VaultError`` with code `invalidArgument`.
+        /// - Throws: ``VaultError`` with code `invalidArgument` if the name is invalid, or a number is out of bounds.
         package func check() throws {
             if let name { try AccessGrant.check(name: name) }
             guard Self.counts.contains(newest ?? 1) else {
@@ -64,53 +64,53 @@ package struct Subscription: Hashable, Sendable {
     package var choices: Choices
     /// When the subscription was added, in seconds since 1970.
     package let added: Int64
-    /// The name that the feed states; nil if it states none.
+    /// The name that the feed states for itself; nil if it states none.
     package var statedName: String?
-    /// The URL that the feed has permanently moved to, which is requested instead; nil if it has not moved.
+    /// The URL to which the feed has permanently moved and from which it is now requested; nil if it has not moved.
     package var movedTo: String?
-    /// Whether the origin reports that the feed is gone for good, so that a service no longer requests it.
+    /// Whether the origin has reported that the feed is permanently gone, so that a service no longer requests it.
     package var isGone = false
     /// The titles that the list named when it was last read.
     package var wanted: Set<TitleID> = []
-    /// The titles that the subscription brought into the vault, and may remove.
+    /// The titles that the subscription added to the vault, and may remove again.
     package var brought: Set<TitleID> = []
-    /// When it last ran, in seconds since 1970; nil if it never did.
+    /// When the subscription last ran, in seconds since 1970; nil if it never ran.
     package var lastRun: Int64?
-    /// When a service runs it next, in seconds since 1970; nil for at once.
+    /// When a service next runs the subscription, in seconds since 1970; nil means at once.
     package var nextRun: Int64?
     /// The number of failed runs since the last success.
     package var failures: Int64 = 0
-    /// Why the last run failed; nil if it did not.
+    /// Why the last run failed; nil if it did not fail.
     package var failure: Failure?
 
     package init(_ id: SubscriptionID, _ source: Source, _ choices: Choices, added: Int64) {
         (self.id, self.source, self.choices, self.added) = (id, source, choices, added)
     }
 
-    /// Maximum subscriptions per vault.
+    /// The maximum number of subscriptions in a vault.
     package static let maxCount = 200
-    /// Maximum titles that a subscription names, and maximum that it has brought.
+    /// The maximum number of titles in ``wanted``, and the maximum number in ``brought``.
     package static let maxTitles = 20_000
-    /// The highest number of failures that is recorded.
+    /// The maximum value of ``failures`` that is recorded.
     private static let maxFailures: Int64 = 1000
 
-    /// Replaces title ids that have changed with the locator.
+    /// Replaces title ids that changed when the vault's locator changed.
     ///
-    /// - Parameter titles: the new ids by the old ones, of titles that are not stored; stored titles keep their ids.
+    /// - Parameter titles: the new id for each old one, for titles that are not stored; stored titles keep their ids.
     package mutating func rename(_ titles: [TitleID: TitleID]) {
         wanted = Set(wanted.map { titles[$0] ?? $0 })
         brought = Set(brought.map { titles[$0] ?? $0 })
-        // The new id of a title that is neither stored nor queued can be computed only from the list.
+        // For a title that is neither stored nor queued, only the list allows the new id to be computed.
         nextRun = nil
     }
 
-    /// The id that people and programs use: eight hex digits.
+    /// The short id that people and programs use: eight hex digits.
     package var shortID: String { String(id.hex.prefix(8)) }
 
-    /// The name to show: the one given, else that of the feed, else ``place``.
+    /// The name to show: the operator's choice, or else the feed's own name, or else ``place``.
     package var shownName: String { choices.name ?? statedName ?? place }
 
-    /// The feed's URL without credentials and query, or the list's name.
+    /// The feed's URL without credentials or its query, or the list's name.
     package var place: String {
         switch source {
         case .feed(let text): (try? MediaURL(text))?.description ?? ""
@@ -119,18 +119,18 @@ package struct Subscription: Hashable, Sendable {
     }
 }
 
-/// The name of a subscription: 16 random bytes.
+/// Identifies a subscription: 16 random bytes.
 package typealias SubscriptionID = Identifier<SubscriptionKind>
 
-/// Subscriptions: 16 bytes.
+/// The kind of identifier that names subscriptions.
 package enum SubscriptionKind: IdentifierKind {
-    /// Sixteen.
+    /// The number of bytes in a subscription's identifier.
     package static let byteCount = 16
 }
 
-// The sealed record.
+// Conversion to and from the sealed record.
 extension Subscription {
-    /// Reads a record; nil if a member is missing or impossible.
+    /// Creates a subscription from its record; nil if a member is missing or impossible.
     package init?(_ id: SubscriptionID, _ record: JSONObject) {
         do {
             let source: Source
@@ -168,7 +168,7 @@ extension Subscription {
         guard wanted.count <= Self.maxTitles, brought.count <= Self.maxTitles else { return nil }
     }
 
-    /// The members of its record.
+    /// The members of the subscription's record.
     package var record: JSONObject {
         var record = JSONObject([
             "added": .integer(added), "wanted": Self.list(wanted), "brought": Self.list(brought),

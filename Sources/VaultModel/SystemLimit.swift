@@ -6,20 +6,20 @@ import Musl
 import Darwin
 #endif
 
-/// A limit that the system sets on what this process may use, as `ulimit` shows it.
+/// A limit that the system sets on a resource of this process, as `ulimit` shows it.
 package enum SystemLimit: CaseIterable, Sendable {
     /// The number of open files.
     case files
-    /// The bytes of address space, including what is only reserved.
+    /// The number of bytes of address space, including space that is only reserved.
     case addresses
-    /// The bytes of writable memory that no file backs.
+    /// The number of bytes of writable memory that no file backs.
     case data
-    /// The bytes of the stack, and so of each thread's stack.
+    /// The number of bytes of the stack, and therefore of each thread's stack.
     case stack
-    /// The number of the user's threads, or, on systems other than Linux, of the user's processes.
+    /// The number of the user's threads or, on systems other than Linux, of the user's processes.
     case threads
 
-    /// The limit in force, `Int.max` if there is none; nil if the system does not report it.
+    /// The limit in force; `Int.max` if there is none, nil if the system does not report it.
     package var current: Int? { limits.map { Int(clamping: $0.rlim_cur) } }
 
     /// Raises the limit in force to `wanted`, as far as the system allows.

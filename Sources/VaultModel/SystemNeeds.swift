@@ -1,25 +1,27 @@
 /// The system limits below which the command does not start.
 ///
-/// A shortage would be fatal: the runtime and the system's own libraries end the process when a descriptor or a page of
-/// memory is missing, or wait forever for a thread that could not be started. The figures are measured, plus a margin.
+/// A shortage would be fatal. If a descriptor or a page of memory is missing, the runtime and the system's libraries
+/// end the process; if a thread cannot be started, they wait for it forever. The figures are measured, plus a margin.
 package struct SystemNeeds: Sendable {
-    /// The bytes of address space and of data besides the stacks: 200 and 90 MB in use, plus room for working data.
+    /// The number of bytes of address space and of data besides the stacks: 200 and 90 MB in use, plus working space.
     private static let (addresses, data) = (512 << 20, 256 << 20)
-    /// The bytes of stack that every thread needs.
+    /// The number of bytes of stack that every thread needs.
     private static let stack = 256 << 10
-    /// The bytes of each thread's stack if the system sets no limit.
+    /// The number of bytes of stack that each thread gets if the system sets no limit.
     private static let unlimitedStack = 2 << 20
-    /// The bytes of address space that the allocator reserves for an arena.
+    /// The number of bytes of address space that the allocator reserves for each arena.
     private static let arena = 128 << 20
 
     /// The number of processors, on which the number of threads depends.
     let processors: Int
-    /// The bytes of stack that the system gives to each thread.
+    /// The number of bytes of stack that the system gives to each thread.
     let threadStack: Int
 
+    /// Creates the needs of this process.
+    ///
     /// - Parameters:
-    ///   - processors: The number of processors.
-    ///   - stack: The limit on the stack; nil if it is unknown.
+    ///   - processors: the number of processors.
+    ///   - stack: the limit on the stack; nil if it is unknown.
     package init(processors: Int, stack: Int?) {
         self.processors = processors
         threadStack = stack.flatMap { $0 == .max ? nil : $0 } ?? Self.unlimitedStack
@@ -36,10 +38,10 @@ package struct SystemNeeds: Sendable {
         }
     }
 
-    /// The threads for blocking calls and for origins, and those that the libraries start for each processor.
+    /// The number of threads for blocking calls and for origins, and those that the libraries start for each processor.
     private var threads: Int { max(32, processors) + 12 + 3 * processors }
 
-    /// The stacks of all threads.
+    /// The total size of all threads' stacks, in bytes.
     private var stacks: Int {
         let (bytes, isTooMuch) = threads.multipliedReportingOverflow(by: threadStack)
         return isTooMuch ? .max / 2 : bytes
@@ -47,7 +49,7 @@ package struct SystemNeeds: Sendable {
 
     /// Returns the error for a limit that is too low; nil if the limit suffices.
     ///
-    /// - Parameter number: the limit; for threads, how many this process itself may have.
+    /// - Parameter number: the limit; for threads, the number that this process itself may have.
     package func refusal(_ limit: SystemLimit, of number: Int) -> VaultError? {
         let least = least(limit)
         guard number < least else { return nil }
@@ -76,9 +78,9 @@ package struct SystemNeeds: Sendable {
 
     private static func size(_ bytes: UInt64) -> String { "\(bytes / 1024) KiB" }
 
-    /// Returns how many arenas the allocator may have under a limit on address space; nil if it may choose.
+    /// Returns the number of arenas that the allocator may have under a limit on address space; nil if it may choose.
     ///
-    /// The allocator reserves an arena for almost every thread, many times what the process uses.
+    /// The allocator reserves an arena for almost every thread, which is many times what the process uses.
     package func arenas(underAddresses number: Int) -> Int? {
         let room = max(1, (number - least(.addresses)) / Self.arena)
         return room < 8 * processors ? room : nil

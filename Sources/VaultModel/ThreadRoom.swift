@@ -1,9 +1,9 @@
-/// How many threads the system lets this process have.
+/// The number of threads that the system allows this process.
 ///
-/// The user's limit counts every thread of the user, and a control group's limit counts every thread in the group. A
-/// limit that the system does not report does not apply.
+/// The limit on a user counts all of the user's threads, and the limit on a control group counts all of the group's
+/// threads. A limit that the system does not report is treated as no limit.
 package struct ThreadRoom {
-    /// Returns the text of a system file; nil if it cannot be read.
+    /// Returns a system file's text; nil if the file cannot be read.
     private let text: (_ path: String) -> String?
     /// Returns the ids of all processes.
     private let processes: () -> [String]
@@ -12,11 +12,12 @@ package struct ThreadRoom {
         (self.text, self.processes) = (text, processes)
     }
 
-    /// Returns how many threads this process may have, including the one that it has.
+    /// Returns the number of threads that this process may have, including the one that it already has.
     ///
     /// - Parameters:
-    ///   - wanted: how many it needs; if they fit beside all threads of the system, the user's are not counted.
-    ///   - limit: the limit on the user's threads.
+    ///   - wanted: the number of threads that the process needs. If they fit beside all of the system's threads, the
+    ///     user's threads are not counted.
+    ///   - limit: the limit on the number of the user's threads.
     package func threads(wanted: Int, underLimit limit: Int) -> Int {
         min(ofUser(limit, wanted), ofGroups)
     }
@@ -30,7 +31,7 @@ package struct ThreadRoom {
         guard let map = text("/proc/self/uid_map"), let outside = Self.outside(user, map), outside != 0 else {
             return .max
         }
-        // The system counts by user namespace: in any but the initial one, the other threads that count are unknown.
+        // The system counts per user namespace. In any but the initial one, the other threads that count are unknown.
         guard map.split(whereSeparator: \.isWhitespace) == ["0", "0", "4294967295"] else { return limit }
         guard !Self.mayPassLimits(own) else { return .max }
         if let all = threadsOfSystem, limit - all >= wanted { return limit - all }
@@ -40,7 +41,9 @@ package struct ThreadRoom {
         return Self.room(limit, used)
     }
 
-    /// Returns a user's id outside the user namespace, from the lines of `uid_map`: first inside, first outside, count.
+    /// Returns a user's id outside the user namespace.
+    ///
+    /// - Parameter map: the text of `uid_map`. Its lines have the first id inside, the first id outside, and a count.
     private static func outside(_ user: Int, _ map: String) -> Int? {
         map.split(separator: "\n").lazy.map { $0.split { $0.isWhitespace }.compactMap(count) }.compactMap { line in
             line.count == 3 && user >= line[0] && user - line[0] < line[2] ? line[1] + user - line[0] : nil
@@ -53,14 +56,14 @@ package struct ThreadRoom {
         return rights & (1 << 21 | 1 << 24) != 0
     }
 
-    /// The number of threads of all users; the fourth word is `running/all`.
+    /// The number of threads on the whole system, from the fourth word of `/proc/loadavg`, which is `running/all`.
     private var threadsOfSystem: Int? {
         text("/proc/loadavg")?.split(separator: " ").dropFirst(3).first?.split(separator: "/").last.flatMap(Self.count)
     }
 
     // MARK: Control groups
 
-    /// The fewest threads that the process's control group, or one that contains it, still allows.
+    /// The smallest number of threads that the process's control group, or any group that contains it, still allows.
     private var ofGroups: Int {
         (text("/proc/self/cgroup") ?? "").split(separator: "\n").flatMap(Self.folders).reduce(.max) { room, folder in
             guard let most = number("\(folder)/pids.max"), let used = number("\(folder)/pids.current")
@@ -69,10 +72,10 @@ package struct ThreadRoom {
         }
     }
 
-    /// Returns the folders of a control group and of those that contain it, from a line of `/proc/self/cgroup`; none if
-    /// the group does not limit threads.
+    /// Returns the folders of a control group and of the groups that contain it, from a line of `/proc/self/cgroup`;
+    /// none if the group does not limit threads.
     ///
-    /// In a container the line may contain a path on the host, of which only the end, or nothing, exists inside.
+    /// In a container, the line may be a path on the host, of which only the last part, or nothing, exists inside.
     private static func folders(of line: Substring) -> [String] {
         let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[1].isEmpty || parts[1].split(separator: ",").contains("pids") else { return [] }
@@ -92,7 +95,7 @@ package struct ThreadRoom {
 
     private static func room(_ most: Int, _ used: Int) -> Int { max(0, most - used) + 1 }
 
-    /// Returns what follows a name in a text with lines such as `Threads:	12`.
+    /// Returns the value that follows a name in text with lines such as `Threads:	12`.
     private static func value(_ text: String, _ name: String) -> Substring? {
         text.split(separator: "\n").first { $0.hasPrefix(name + ":") }?.dropFirst(name.count + 1)
             .drop { $0.isWhitespace }
@@ -102,7 +105,7 @@ package struct ThreadRoom {
         value(text, name)?.split { $0.isWhitespace }.compactMap { count($0) } ?? []
     }
 
-    /// Parses the number of a user, or a number of threads; both have at most 32 bits.
+    /// Parses a user id or a number of threads; both have at most 32 bits.
     private static func count(_ text: Substring) -> Int? {
         Int(text).flatMap { (0...Int(UInt32.max)).contains($0) ? $0 : nil }
     }

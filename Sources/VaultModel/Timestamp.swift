@@ -1,16 +1,16 @@
 /// A point in time to the second, as JSON and people write it: `2026-11-23T22:15:00Z` (RFC 3339).
 public struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertible {
-    /// Seconds since the beginning of 1970, not counting leap seconds.
+    /// The seconds since the beginning of 1970, not counting leap seconds.
     public let seconds: Int64
 
-    /// Creates a time from seconds since the beginning of 1970; a time outside the years 0 to 9999 becomes the nearest
-    /// one within them.
+    /// Creates a time from seconds since the beginning of 1970. A time outside the years 0 to 9999 is replaced by the
+    /// nearest one within them.
     public init(seconds: Int64) {
         let range = HTTPDate.writable
         self.seconds = min(max(seconds, range.lowerBound), range.upperBound - 1)
     }
 
-    /// Parses the form that ``description`` writes; nil for any other.
+    /// Parses the form that ``description`` writes; nil for any other text.
     public init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard bytes.count == 20, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
@@ -25,7 +25,7 @@ public struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertible
     /// Returns whether one time is before the other.
     public static func < (one: Timestamp, other: Timestamp) -> Bool { one.seconds < other.seconds }
 
-    /// The time in UTC.
+    /// The time in UTC, in the form of RFC 3339.
     public var description: String {
         let (year, month, day) = HTTPDate.date(seconds.floored(by: 86_400))
         let date = [HTTPDate.padded(year, 4), HTTPDate.padded(month, 2), HTTPDate.padded(day, 2)]
@@ -34,7 +34,7 @@ public struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertible
 }
 
 extension Timestamp: Codable {
-    /// Reads the text.
+    /// Decodes the time from its text.
     ///
     /// - Throws: `DecodingError` if the text is not a time in UTC.
     public init(from decoder: any Decoder) throws {
@@ -45,27 +45,27 @@ extension Timestamp: Codable {
         self = time
     }
 
-    /// Writes the text.
+    /// Encodes the time as its text.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)
     }
 }
 
-/// Seconds since the beginning of 1970, which JSON has as a time in UTC, as ``Timestamp`` writes it.
+/// A number of seconds since the beginning of 1970 that JSON represents as a time in UTC, as ``Timestamp`` writes it.
 @propertyWrapper
 public struct AsTimestamp: Codable, Hashable, Sendable {
-    /// The seconds.
+    /// The seconds since the beginning of 1970.
     public var wrappedValue: Int64
 
     /// Wraps a number of seconds.
     public init(wrappedValue: Int64) { self.wrappedValue = wrappedValue }
 
-    /// Reads the text.
+    /// Decodes the time from its text.
     ///
     /// - Throws: `DecodingError` if the text is not a time in UTC.
     public init(from decoder: any Decoder) throws { wrappedValue = try Timestamp(from: decoder).seconds }
 
-    /// Writes the text.
+    /// Encodes the time as its text.
     public func encode(to encoder: any Encoder) throws { try Timestamp(seconds: wrappedValue).encode(to: encoder) }
 }

@@ -1,13 +1,13 @@
-/// The short name of a title: eight lower-case letters and digits, as people and scripts pass it on.
+/// A title's short id: eight lower-case letters and digits, which people and scripts can pass on.
 ///
-/// It is the beginning of the title's first ``ResourceID``, and stays the same if the vault recomputes its resource
-/// ids. Like a resource id, it reveals nothing about the URL. Its text is 40 bits in base32 (RFC 4648 §6), and never
-/// contains a colon, so no URL looks like it.
+/// The id is the beginning of the title's first ``ResourceID``, and does not change if the vault recomputes its
+/// resource ids. Like a resource id, it reveals nothing about the URL. Its text is 40 bits in base32 (RFC 4648 §6), and
+/// never contains a colon, so it cannot be mistaken for a URL.
 public struct TitleID: Hashable, Sendable, CustomStringConvertible {
     /// The five bytes.
     let bytes: [UInt8]
 
-    /// The number of characters in its text.
+    /// The number of characters in an id's text.
     static let length = 8
     private static let byteCount = 5
     private static let digits = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
@@ -15,7 +15,7 @@ public struct TitleID: Hashable, Sendable, CustomStringConvertible {
     /// Creates the id of a title that was stored under a resource id.
     package init(of resource: ResourceID) { bytes = Array(resource.bytes.prefix(Self.byteCount)) }
 
-    /// Parses the text of an id; nil if it is not one. Each id has one spelling.
+    /// Parses an id; nil if the string is not an id. Each id has only one spelling.
     public init?(_ text: String) {
         guard text.utf8.count == Self.length else { return nil }
         var value: UInt64 = 0
@@ -26,14 +26,14 @@ public struct TitleID: Hashable, Sendable, CustomStringConvertible {
         bytes = (0..<Self.byteCount).reversed().map { UInt8(truncatingIfNeeded: value >> (8 * UInt64($0))) }
     }
 
-    /// The text: eight of the letters `a` to `z` and the digits `2` to `7`.
+    /// The id as text: eight characters, each a letter from `a` to `z` or a digit from `2` to `7`.
     public var description: String {
         let value = bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         let text = (0..<Self.length).reversed().map { Self.digits[Int(value >> (5 * UInt64($0)) & 31)] }
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The bounds of the resource ids that begin with this id's bytes: `end` is one past them, nil if none follows.
+    /// The bounds of the resource ids that begin with this id's bytes; `end` is one past the last, nil if none follows.
     package var resources: (first: [UInt8], end: [UInt8]?) {
         var end = bytes
         while let last = end.popLast() {
@@ -44,7 +44,7 @@ public struct TitleID: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension TitleID: Codable {
-    /// Reads the text.
+    /// Decodes the id from its text.
     ///
     /// - Throws: `DecodingError` if the text is not an id.
     public init(from decoder: any Decoder) throws {
@@ -55,7 +55,7 @@ extension TitleID: Codable {
         self = id
     }
 
-    /// Writes the text.
+    /// Encodes the id as its text.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)

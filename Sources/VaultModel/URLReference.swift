@@ -1,8 +1,8 @@
-/// URL references, as in `Location` or in a manifest: absolute, or relative to the URL where they were found.
+/// URL references, such as those in `Location` or in a manifest: absolute, or relative to the URL where they appear.
 package enum URLReference {
-    /// Returns the URL that `reference` denotes at `base` (RFC 3986 §5.2); its fragment is dropped.
+    /// Returns the URL that `reference` denotes at `base` (RFC 3986 §5.2), without its fragment.
     ///
-    /// Spaces are escaped: servers send them, and browsers follow such references.
+    /// Spaces are escaped, because some servers send them and browsers follow the resulting references.
     ///
     /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidURL`` if the result is not an http or https URL.
     package static func resolve(_ reference: String, at base: MediaURL) throws -> MediaURL {
@@ -30,7 +30,7 @@ package enum URLReference {
         return nil
     }
 
-    /// Returns the path of a URL up to its last slash.
+    /// Returns a URL's path up to and including its last slash.
     static func folder(of base: MediaURL) -> Substring {
         base.path[...(base.path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? base.path.startIndex)]
     }
@@ -38,19 +38,19 @@ package enum URLReference {
     private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte.asciiLowercased) }
 }
 
-/// Resolves the many references of one document.
+/// Resolves the many references in one document.
 ///
-/// Nearly all are plain: the name of a file beside the document, or a URL on the same host as the one before. The
-/// resolver assembles these without parsing the whole URL again.
+/// Nearly all of them are plain: the name of a file beside the document, or a URL on the same host as the previous one.
+/// The resolver assembles these without parsing the whole URL again.
 package struct URLResolver {
     private let base: MediaURL
     private let folder: String
-    /// The host of the latest absolute reference, and the bytes that spelled it: `https://host`.
+    /// The latest absolute reference: the bytes that spelled its `https://host`, and a URL with that host.
     private var latest: (root: [UInt8], host: MediaURL)?
 
-    /// Creates a resolver for the references of the document at `base`.
+    /// Creates a resolver for the references in the document at `base`.
     package init(_ base: MediaURL) {
-        // A relative reference does not inherit a user name.
+        // A relative reference does not inherit the document's user name.
         self.base = base.withoutCredentials
         folder = String(URLReference.folder(of: base))
     }
@@ -73,9 +73,9 @@ package struct URLResolver {
         return url
     }
 
-    /// Returns the URL of a plain path with a plain query; nil if parsing it might change or refuse anything.
+    /// Returns the URL that a plain path with a plain query denotes; nil if parsing might change or refuse it.
     ///
-    /// - Parameter folder: the path that the reference is relative to; empty if the reference begins with a slash.
+    /// - Parameter folder: the path to which the reference is relative; empty if the reference begins with a slash.
     private static func plain(_ reference: ArraySlice<UInt8>, in folder: String, of host: MediaURL) -> MediaURL? {
         guard !reference.isEmpty, folder.utf8.count + reference.count <= 4096,
             folder.isEmpty == (reference.first == UInt8(ascii: "/"))
@@ -86,14 +86,14 @@ package struct URLResolver {
             let byte = reference[index]
             switch byte {
             case UInt8(ascii: "."), UInt8(ascii: "/"):
-                // A dot segment, an empty segment, or a host may begin here.
+                // This may be the beginning of a dot segment, an empty segment, or a host.
                 if question == nil, last == UInt8(ascii: "/") { return nil }
             case UInt8(ascii: "?"):
-                // A reference that begins with a question mark keeps the path of the document.
+                // A reference that begins with a question mark keeps the document's path.
                 if index == reference.startIndex { return nil }
                 question = question ?? index
             case UInt8(ascii: "%"), UInt8(ascii: ":"):
-                // In the path: an escape, or the end of a scheme.
+                // In the path, this is an escape or the end of a scheme.
                 if question == nil { return nil }
             case UInt8(ascii: "#"), UInt8(ascii: "\\"), ...0x20, 0x7F...: return nil
             default: break

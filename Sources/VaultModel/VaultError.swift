@@ -1,10 +1,11 @@
 /// An error, classified by what the caller can do next.
 ///
-/// The message states what happened, to what, and what to do. It never contains keys, tokens, URL queries, or media.
+/// The message states what happened, what it happened to, and what to do. It never contains keys, tokens, URL queries,
+/// or media.
 public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The class of an error: what the caller can do next.
+    /// The class of an error, which determines what the caller can do next.
     ///
-    /// More codes may be added: a `switch` over codes needs a default.
+    /// More codes may be added, so a `switch` over codes needs a default.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String, CaseIterable {
             case invalidURL, invalidArgument
@@ -24,7 +25,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         /// Every code.
         package static var all: [Code] { Name.allCases.map { Code(name: $0) } }
 
-        /// Creates the code with a name; nil if no code has it.
+        /// Creates the code that has a name; nil if no code has it.
         package init?(name: String) {
             guard let name = Name(rawValue: name) else { return nil }
             self.name = name
@@ -34,7 +35,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let invalidURL = Code(name: .invalidURL)
         /// An argument or a setting cannot be used; correct it.
         public static let invalidArgument = Code(name: .invalidArgument)
-        /// There is no vault, or no keyring, at this path; give the right path, or create a vault.
+        /// There is no vault, or no keyring, at this path; specify the right path, or create a vault.
         public static let noVault = Code(name: .noVault)
         /// Another process owns the vault; wait for it, or stop it.
         public static let owned = Code(name: .owned)
@@ -44,17 +45,17 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let diskFull = Code(name: .diskFull)
         /// The vault's own limits leave no space; raise them, or unpin or remove something.
         public static let quotaExceeded = Code(name: .quotaExceeded)
-        /// The key, passphrase or key file opens no slot of this keyring; use the right one.
+        /// The key, passphrase or key file opens none of this keyring's slots; use the right one.
         public static let wrongKey = Code(name: .wrongKey)
         /// The keyring file is damaged; restore it from a backup.
         public static let damagedKeyring = Code(name: .damagedKeyring)
-        /// The keyring file was changed without its keys; restore it from a backup.
+        /// Somebody without the keys changed the keyring file; restore it from a backup.
         public static let tamperedKeyring = Code(name: .tamperedKeyring)
         /// The keyring belongs to another vault; use the right one.
         public static let foreignKeyring = Code(name: .foreignKeyring)
         /// The keyring is older than the one that the vault was last used with; use the newer one.
         public static let olderKeyring = Code(name: .olderKeyring)
-        /// Other users can read the key file, or its size is wrong; correct it.
+        /// Other users can read the key file, or its size is wrong; correct its permissions, or use the right file.
         public static let looseKeyFile = Code(name: .looseKeyFile)
         /// Stored bytes fail authentication or are in the wrong place; verify and repair the vault.
         public static let integrity = Code(name: .integrity)
@@ -62,15 +63,15 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let unreachable = Code(name: .unreachable)
         /// The origin responded with an error status.
         public static let refused = Code(name: .refused)
-        /// The origin's response is invalid; it is not used.
+        /// The origin's response is invalid, and its bytes are not used.
         public static let invalidResponse = Code(name: .invalidResponse)
-        /// The content changed at the origin while it was read; open it again.
+        /// The content changed at the origin while the caller was reading it; open it again.
         public static let changed = Code(name: .changed)
-        /// The bytes are not held, and may not or cannot be fetched.
+        /// The bytes are not held, and fetching them is not allowed or not possible.
         public static let notHeld = Code(name: .notHeld)
         /// The requested range is outside the representation.
         public static let unsatisfiableRange = Code(name: .unsatisfiableRange)
-        /// The content is not media, but for example a web page; check the URL.
+        /// The content is not media but, for example, a web page; check the URL.
         public static let notMedia = Code(name: .notMedia)
         /// The vault or the reader was closed during the operation.
         public static let closed = Code(name: .closed)
@@ -78,18 +79,18 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let locked = Code(name: .locked)
         /// The resource was removed during the operation; open it again.
         public static let removed = Code(name: .removed)
-        /// Another key operation is running; wait until it is done.
+        /// Another key operation is running; wait until it has finished.
         public static let busy = Code(name: .busy)
-        /// Something still needs the thing to remove; the message states what.
+        /// Something in use, such as a running import or a taken name, prevents the operation; the message states what.
         public static let inUse = Code(name: .inUse)
 
         /// The code's name, as JSON output and logs show it.
         public var description: String { name.rawValue }
     }
 
-    /// A remedy that a program can offer in its own words: as a command, an option, a button or a setting.
+    /// A remedy that a program can offer in its own terms: as a command, an option, a button or a setting.
     ///
-    /// More hints may be added: a `switch` over hints needs a default.
+    /// More hints may be added, so a `switch` over hints needs a default.
     public struct Hint: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String, CaseIterable {
             case createVault, rebuildIndex, force, repair, listTitles, evictDownloads
@@ -106,7 +107,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         /// Every hint.
         package static var all: [Hint] { Name.allCases.map { Hint(name: $0) } }
 
-        /// Creates the hint with a name; nil if no hint has it.
+        /// Creates the hint that has a name; nil if no hint has it.
         package init?(name: String) {
             guard let name = Name(rawValue: name) else { return nil }
             self.name = name
@@ -116,7 +117,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let createVault = Hint(name: .createVault)
         /// Rebuild the index.
         public static let rebuildIndex = Hint(name: .rebuildIndex)
-        /// Confirm the operation: do it despite what the message says.
+        /// Confirm the operation, so that it is performed despite what the message says.
         public static let force = Hint(name: .force)
         /// Verify and repair the vault.
         public static let repair = Hint(name: .repair)
@@ -130,7 +131,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let removeSlot = Hint(name: .removeSlot)
         /// Drop the slots that the message names.
         public static let dropSlots = Hint(name: .dropSlots)
-        /// Accept a key file that other users can read or own.
+        /// Accept a key file that other users can read, or that another user owns.
         public static let allowLooseFile = Hint(name: .allowLooseFile)
         /// List the generations of keys.
         public static let listGenerations = Hint(name: .listGenerations)
@@ -146,21 +147,21 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let anyType = Hint(name: .anyType)
         /// Add the subscription without trying it.
         public static let addUntried = Hint(name: .addUntried)
-        /// Give the path of the keyring, or restore it from a backup.
+        /// Specify the keyring's path, or restore the keyring from a backup.
         public static let findKeyring = Hint(name: .findKeyring)
-        /// Give the new vault a keyring of its own, or confirm that the keyring's vault is gone.
+        /// Give the new vault its own keyring, or confirm that the keyring's former vault is gone.
         public static let ownKeyring = Hint(name: .ownKeyring)
-        /// Serve with TLS, or accept that others on the network can read what is served.
+        /// Serve over TLS, or accept that others on the network can read what is served.
         public static let useTLS = Hint(name: .useTLS)
-        /// Allow a host name for the service.
+        /// Allow the service to be reached under a host name.
         public static let allowHost = Hint(name: .allowHost)
-        /// Allow web pages of an origin to play media.
+        /// Allow a web origin's pages to play media.
         public static let allowPage = Hint(name: .allowPage)
         /// Pass the secret in a form that a service can read.
         public static let passSecret = Hint(name: .passSecret)
         /// Rotate the root key on the service's machine.
         public static let rotateRootLocally = Hint(name: .rotateRootLocally)
-        /// Make the path writable for this process: change its mount, or let the service's unit write there.
+        /// Make the path writable for this process: change how it is mounted, or let the service's unit write there.
         public static let writablePath = Hint(name: .writablePath)
         /// Import the file without asking the origin.
         public static let importUnasked = Hint(name: .importUnasked)
@@ -169,19 +170,19 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         public var description: String { name.rawValue }
     }
 
-    /// The class of the error: what the caller can do next.
+    /// The class of the error, which determines what the caller can do next.
     public var code: Code
     /// A remedy to offer with the message; nil if the message suffices.
     public var hint: Hint?
-    /// One sentence without a full stop, with what happened, to what, and what to do.
+    /// One sentence without a full stop that states what happened, what it happened to, and what to do.
     public var message: String
-    /// The origin's status, for ``Code/refused``.
+    /// The origin's status code, for ``Code/refused``.
     public var originStatus: Int?
     /// The origin's `Retry-After` in seconds, for ``Code/refused``.
     public var retryAfter: Int?
-    /// The first byte that is missing, for ``Code/notHeld``.
+    /// The offset of the first missing byte, for ``Code/notHeld``.
     public var firstMissing: Int64?
-    /// The representation's length, for ``Code/unsatisfiableRange``, if it is known.
+    /// The representation's length if it is known, for ``Code/unsatisfiableRange``.
     public var length: Int64?
 
     /// Creates an error. `message` is one sentence without a full stop, and contains nothing secret.

@@ -1,23 +1,23 @@
-/// A person who sees the titles that the owner shares with them: a member of the family, a pupil.
+/// A person, such as a family member or a pupil, who sees only the titles that the owner shares with them.
 ///
-/// It is a record, not a secret: the PIN cannot be read from it.
+/// The value is a record and not a secret: the PIN cannot be read from it.
 public struct Viewer: Hashable, Sendable {
-    /// The id.
+    /// The viewer's id.
     public let id: ViewerID
-    /// The name that the owner gave them and that they type to sign in; no other viewer has it.
+    /// The name that the owner chose for them, which they type to sign in; it is unique among the viewers.
     public package(set) var name: String
-    /// When they were added, in seconds since 1970.
+    /// When the owner added them, in seconds since 1970.
     public let created: Int64
     /// Whether every title is shared with them, including titles that are added later.
     public package(set) var sharesAll: Bool
     /// The verifier for their PIN; nil if they sign in only with a ticket from the owner.
     package var pin: PINVerifier?
-    /// The failed tries to sign in with their name.
+    /// The failed attempts to sign in with their name.
     package var tries: SignInTries
-    /// The members of the record that this version does not know; a later version may have written them.
+    /// The record's members that this version does not know, which a later version may have written.
     private var others: [String: JSONValue] = [:]
 
-    /// Maximum viewers per vault.
+    /// The maximum number of viewers in a vault.
     package static let maxCount = 256
 
     package init(
@@ -28,7 +28,7 @@ public struct Viewer: Hashable, Sendable {
         (self.pin, self.tries) = (pin, tries)
     }
 
-    /// Returns whether this record accepts a PIN that another record of the same viewer does not, or shares more.
+    /// Returns whether this record accepts a PIN that `other`, a record of the same viewer, does not, or shares more.
     package func admitsMore(than other: Viewer) -> Bool {
         pin != nil && pin != other.pin || sharesAll && !other.sharesAll
     }
@@ -36,42 +36,42 @@ public struct Viewer: Hashable, Sendable {
     /// Whether they have a PIN.
     public var hasPIN: Bool { pin != nil }
 
-    /// The failed tries to sign in with their name, by place, the latest first.
+    /// The failed attempts to sign in with their name, grouped by place, the latest first.
     public var failedSignIns: [FailedSignIns] { tries.failures }
 
-    /// Returns the form in which names are compared: people vary the case when they type them.
+    /// Returns the form in which names are compared, because people vary the case when they type them.
     package static func comparable(_ name: String) -> String { name.lowercased() }
 
-    /// Checks a name.
+    /// Checks a viewer's name.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` as ``AccessGrant/check(name:)`` does.
+    /// - Throws: ``VaultError`` with code `invalidArgument` under the same conditions as ``AccessGrant/check(name:)``.
     package static func check(name: String) throws { try AccessGrant.check(name: name) }
 }
 
-/// The name of a viewer: 16 random bytes.
+/// Identifies a viewer: 16 random bytes.
 public typealias ViewerID = Identifier<ViewerKind>
 
-/// Viewers: 16 bytes.
+/// The kind of identifier that names viewers.
 public enum ViewerKind: IdentifierKind {
-    /// Sixteen.
+    /// The number of bytes in a viewer's identifier.
     public static let byteCount = 16
 }
 
-/// The Argon2id hash that verifies a PIN, with the salt and the costs that it was derived with.
+/// The Argon2id hash against which a PIN is verified, with the salt and the costs used to derive it.
 package struct PINVerifier: Hashable, Sendable {
     package let salt: [UInt8]
-    /// Passes over the memory.
+    /// The number of passes over the memory.
     package let passes: Int64
-    /// Memory in bytes.
+    /// The amount of memory, in bytes.
     package let memory: Int64
     package let hash: [UInt8]
 
     package static let (saltByteCount, hashByteCount) = (16, 32)
-    /// The bounds of a stored cost, so that a changed row cannot demand a day or all memory.
+    /// The bounds of the stored costs, so that a row that was tampered with cannot demand a day or all memory.
     package static let (passBounds, memoryBounds): (ClosedRange<Int64>, ClosedRange<Int64>) =
         (1...16, (8 << 20)...(1 << 30))
 
-    /// Creates a verifier; nil if a value is impossible.
+    /// Creates a verifier; nil if a length is wrong or a cost is out of bounds.
     package init?(salt: [UInt8], passes: Int64, memory: Int64, hash: [UInt8]) {
         guard salt.count == Self.saltByteCount, hash.count == Self.hashByteCount, Self.passBounds.contains(passes),
             Self.memoryBounds.contains(memory)
@@ -80,9 +80,9 @@ package struct PINVerifier: Hashable, Sendable {
     }
 }
 
-// The sealed record.
+// Conversion to and from the sealed record.
 extension Viewer {
-    /// Reads a record; nil if it is malformed.
+    /// Creates a viewer from their record; nil if the record is malformed.
     package init?(id: ViewerID, _ record: JSONObject) {
         do {
             let name = try record.string("name")
@@ -103,7 +103,7 @@ extension Viewer {
         }
     }
 
-    /// The members of its record.
+    /// The members of the viewer's record.
     package var record: JSONObject {
         var record = JSONObject(others)
         record["name"] = .string(name)
@@ -114,7 +114,7 @@ extension Viewer {
         return record
     }
 
-    /// The members that this version writes, and `tries`, in which former versions counted failed tries by name alone.
+    /// The members that this version writes, and `tries`, in which earlier versions counted failures by name alone.
     private static let known: Set = ["name", "created", "all", "pin", "failures", "tries"]
 }
 

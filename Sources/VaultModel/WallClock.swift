@@ -7,7 +7,7 @@ import Darwin
 /// The wall clock in whole seconds since 1970.
 package enum WallClock {
     @Sendable package static func now() -> Int64 {
-        // `time` may be milliseconds behind what other programs read.
+        // The `time` function may lag milliseconds behind the clock that other programs read.
         var time = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &time)
         return Int64(time.tv_sec)

@@ -2,7 +2,7 @@ import VaultModel
 
 /// A lock for async functions: it admits one caller at a time, in order, without blocking a thread.
 ///
-/// Neither the standard library nor swift-async-algorithms has one.
+/// Neither the standard library nor swift-async-algorithms provides such a lock.
 final class AsyncLock: Sendable {
     private struct State {
         var isTaken = false
@@ -11,7 +11,7 @@ final class AsyncLock: Sendable {
 
     private let state = Locked(State())
 
-    /// Runs `body` while no other caller does.
+    /// Runs `body` while no other caller holds the lock.
     func exclusively<Result: Sendable>(_ body: () async throws -> Result) async rethrows -> Result {
         await enter()
         defer { leave() }
@@ -39,9 +39,9 @@ final class AsyncLock: Sendable {
     }
 }
 
-/// A flag that wakes all waiters. Raised while nothing waits, it makes the next wait return at once.
+/// A flag that wakes all waiters when it is raised. If it is raised while nothing waits, the next wait returns at once.
 ///
-/// It lives inside a locked state; the caller that raises it resumes the waiters after unlocking.
+/// The flag is kept inside a locked state; the caller that raises it resumes the waiters after unlocking.
 struct WakeFlag {
     typealias Waiter = CheckedContinuation<Void, Never>
 
@@ -57,7 +57,7 @@ struct WakeFlag {
         return waiters
     }
 
-    /// Adds a waiter, unless the flag is raised; then lowers the flag.
+    /// Adds a waiter if the flag is not raised. If it is raised, lowers it instead.
     ///
     /// - Returns: whether the waiter was added; if not, the caller resumes it at once.
     mutating func wait(_ waiter: Waiter) -> Bool {
@@ -69,7 +69,7 @@ struct WakeFlag {
         return true
     }
 
-    /// Forgets an earlier raise, because the state is about to be checked again.
+    /// Lowers the flag, because the caller is about to check the state again anyway.
     mutating func lower() { isRaised = false }
 }
 
@@ -101,7 +101,7 @@ final class BackgroundTasks: Sendable {
 
     private func forget(_ number: Int) { state.withLock { $0.tasks[number] = nil } }
 
-    /// Cancels all work, and returns when it has ended.
+    /// Cancels all tasks, and returns once they have ended.
     func end() async {
         let tasks = state.withLock { state in
             state.isEnded = true

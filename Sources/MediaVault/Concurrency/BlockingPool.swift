@@ -3,10 +3,10 @@ import Dispatch
 import Foundation
 import VaultModel
 
-/// Threads for blocking calls: file I/O, the index, deriving a key from a passphrase.
+/// Threads for blocking calls, such as file I/O, access to the index, and deriving a key from a passphrase.
 ///
-/// The pool is also an executor: a task that prefers it runs its blocking calls in place, without switching threads. A
-/// Dispatch queue or NIO's thread pool cannot do that.
+/// The pool is also a task executor: a task that prefers it makes its blocking calls in place, without switching
+/// threads. Neither a Dispatch queue nor NIO's thread pool can do that.
 package final class BlockingPool: TaskExecutor, Sendable {
     private enum Work {
         case job(UnownedJob)
@@ -21,24 +21,25 @@ package final class BlockingPool: TaskExecutor, Sendable {
     package init(threads count: Int) {
         for number in 0..<count {
             Thread { [self] in
-                // Named from within: a name that is set from outside does not reach the kernel.
+                // The name is set from within the thread, because a name set from outside does not reach the kernel.
                 Thread.current.name = "vault.pool.\(number)"
                 serve()
             }.start()
         }
     }
 
-    /// The process-wide pool. It has enough threads that a slow disk leaves some for other calls, and that calls
-    /// waiting for the disk together share its syncs.
+    /// The process-wide pool. It has enough threads that a slow disk still leaves some for other calls, and that calls
+    /// waiting for the disk at the same time can share its syncs.
     package static let shared = BlockingPool(threads: max(32, ProcessInfo.processInfo.activeProcessorCount))
 
-    /// The pool for reading and writing manifests. Each may take much memory, so the thread count limits how many run
-    /// at a time.
+    /// The pool for reading and writing manifests. Each manifest may need much memory, so the thread count limits how
+    /// many are handled at a time.
     package static let manifests = BlockingPool(threads: 4)
 
     package func enqueue(_ job: consuming ExecutorJob) { add(.job(UnownedJob(job))) }
 
-    /// Runs a call that may block: in place if this is a thread of the pool, otherwise on one of its threads.
+    /// Runs a call that may block: in place if the current thread belongs to the pool, otherwise on one of the pool's
+    /// threads.
     package func run<Result: Sendable>(_ call: @escaping @Sendable () throws -> Result) async throws -> Result {
         if threads.withLock({ $0.contains(ThreadName.current) }) { return try call() }
         return try await withCheckedThrowingContinuation { continuation in
@@ -56,7 +57,7 @@ package final class BlockingPool: TaskExecutor, Sendable {
         while true {
             available.wait()
             switch queue.withLock({ $0.popFirst() }) {
-            // This is the executor that the runtime gave the job to.
+            // This pool is the executor to which the runtime gave the job.
             case .job(let job): unsafe job.runSynchronously(on: asUnownedTaskExecutor())
             case .call(let call): call()
             case nil: break

@@ -2,8 +2,8 @@ import VaultModel
 
 /// Limits how many large manifests are read, parsed and rewritten at a time.
 ///
-/// A 32 MiB manifest takes several times its size in memory for seconds, and a thread of the pool that all readers
-/// share. Small manifests need no seat.
+/// Handling a 32 MiB manifest takes several times its size in memory for seconds, and a thread of the pool that all
+/// readers share. Small manifests need no seat.
 final class ManifestSemaphore: Sendable {
     private struct Waiting {
         let id: Int
@@ -22,16 +22,16 @@ final class ManifestSemaphore: Sendable {
     /// The largest manifest that needs no seat.
     static let smallBytes = 256 << 10
 
-    /// - Parameter seats: the maximum number of large manifests at a time. The default is half of the smallest thread
-    ///   pool, so that the other half can open held bytes.
+    /// - Parameter seats: the maximum number of large manifests at a time. The default is half the threads of the
+    ///   smallest thread pool, so that the other half can open held bytes.
     init(seats: Int = 2) { self.seats = seats }
 
-    /// Whether a manifest waits for a seat.
+    /// Whether any manifest is waiting for a seat.
     fileprivate var isContested: Bool { state.withLock { !$0.waiting.isEmpty } }
 
-    /// Waits for a seat, in turn.
+    /// Waits for a seat, first come, first served.
     ///
-    /// - Throws: `CancellationError`, without taking a seat.
+    /// - Throws: `CancellationError` if the task is cancelled; then no seat is taken.
     fileprivate func enter() async throws {
         let id = nextID()
         let isIn = await withTaskCancellationHandler {
@@ -79,21 +79,22 @@ final class ManifestSemaphore: Sendable {
     }
 }
 
-/// One manifest's seat, released with its last reference.
+/// One manifest's seat, which is released when the last reference to this object is.
 final class ManifestSeat: Sendable {
     private let room: ManifestSemaphore
     private let since = Locked<ContinuousClock.Instant?>(nil)
 
-    /// How long a manifest may take to arrive while others wait for its seat.
+    /// How long a manifest may take to arrive while other manifests wait for a seat.
     private static let patience: Duration = .seconds(30)
 
     init(in room: ManifestSemaphore) { self.room = room }
 
     deinit { if start != nil { room.leave() } }
 
-    /// Returns once so many bytes may be in memory, waiting for a seat if a large manifest has none yet.
+    /// Returns once `count` bytes of the manifest may be in memory. If that makes the manifest large and it has no seat
+    /// yet, waits for one.
     ///
-    /// - Returns: false if the manifest arrives too slowly while others wait.
+    /// - Returns: false if the manifest is arriving too slowly and others are waiting for a seat.
     /// - Throws: `CancellationError`.
     func mayTake(_ count: Int) async throws -> Bool {
         guard count > ManifestSemaphore.smallBytes else { return true }

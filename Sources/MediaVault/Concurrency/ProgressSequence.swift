@@ -1,7 +1,7 @@
-/// A long operation on a vault, as the sequence of its progress.
+/// A long operation on a vault, represented as the sequence of its progress reports.
 ///
 /// The operation begins when the sequence is iterated, and runs in parallel with all other use of the vault. A loop
-/// that is slower than the operation gets only the newest progress. Leaving the loop, or cancelling its task, ends the
+/// that is slower than the operation gets only the newest report. Leaving the loop, or cancelling its task, ends the
 /// operation; completed work is kept.
 public struct ProgressSequence<Progress: Sendable>: AsyncSequence, Sendable {
     /// One progress report.
@@ -13,11 +13,11 @@ public struct ProgressSequence<Progress: Sendable>: AsyncSequence, Sendable {
     private let tasks: BackgroundTasks?
     private let work: @Sendable (@escaping Tell) async throws -> Void
 
-    /// Describes an operation.
+    /// Creates a sequence for an operation, without beginning it.
     ///
     /// - Parameters:
-    ///   - tasks: the tasks that must end before the vault closes; nil for an operation that fails once the vault has
-    ///     closed.
+    ///   - tasks: the tasks that must end before the vault closes; nil for an operation that fails by itself once the
+    ///     vault has closed.
     ///   - work: the operation.
     init(among tasks: BackgroundTasks?, work: @escaping @Sendable (@escaping Tell) async throws -> Void) {
         self.tasks = tasks
@@ -41,18 +41,18 @@ public struct ProgressSequence<Progress: Sendable>: AsyncSequence, Sendable {
         return Iterator(stream: stream.makeAsyncIterator(), task: task)
     }
 
-    /// Delivers the progress.
+    /// Delivers the progress reports.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var stream: AsyncThrowingStream<Progress, any Error>.Iterator
         fileprivate let task: Task<Void, Never>
 
-        /// Returns the current progress; nil at the end.
+        /// Returns the newest progress report, or nil at the end.
         ///
         /// - Throws: the operation's error; `CancellationError` if the task was cancelled.
         public mutating func next() async throws -> Progress? {
             if let progress = try await stream.next(isolation: #isolation) { return progress }
-            // After cancellation the stream ends before the work does; wait for it, so that nothing changes after
-            // returning.
+            // After a cancellation the stream ends before the work does. Waiting for the work ensures that nothing
+            // changes after this function has returned.
             await task.value
             try Task.checkCancellation()
             return nil

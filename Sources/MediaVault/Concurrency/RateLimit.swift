@@ -1,12 +1,12 @@
 import VaultModel
 
-/// Spreads bytes over time: computes how long to wait after bytes were taken.
+/// Limits bytes to a rate by computing how long to wait after some were taken.
 struct RateLimit {
     private let bytesPerSecond: Int64
-    /// When all bytes taken so far would have arrived at the permitted rate.
+    /// The moment when all bytes taken so far would have arrived at the permitted rate.
     private var paidUntil: ContinuousClock.Instant
 
-    /// Unused rate accumulates for at most this long.
+    /// How far back unused rate still counts.
     private static let memory: Duration = .milliseconds(200)
 
     init(bytesPerSecond: Int64, now: ContinuousClock.Instant) {
@@ -14,7 +14,7 @@ struct RateLimit {
         paidUntil = now
     }
 
-    /// Notes that bytes were taken.
+    /// Counts bytes that were taken.
     ///
     /// - Returns: how long to wait before taking more.
     mutating func take(_ bytes: Int64, now: ContinuousClock.Instant) -> Duration {
@@ -23,16 +23,16 @@ struct RateLimit {
     }
 }
 
-/// A rate limit that several takers share; without a rate it never delays.
+/// A rate limit that several takers share. Without a rate, it never delays them.
 final class SharedRateLimit: Sendable {
     private struct State {
         var limit: RateLimit?
-        /// The pauses that have begun under this rate.
+        /// The pauses that have begun under the current rate.
         var pauses = NumberedSet<Task<Void, Never>>()
     }
 
     private let state: Locked<State>
-    /// A wider limit, which other takers share as well.
+    /// A wider limit, which applies to these bytes too and which other takers share.
     private let wider: SharedRateLimit?
 
     init(bytesPerSecond: Int64?, within wider: SharedRateLimit? = nil) {
@@ -43,7 +43,7 @@ final class SharedRateLimit: Sendable {
     /// The number of takers waiting.
     var waiting: Int { state.withLock(\.pauses.all.count) }
 
-    /// Changes the rate and wakes the waiting takers; bytes taken before no longer count.
+    /// Changes the rate and wakes the waiting takers; bytes taken earlier no longer count.
     func use(bytesPerSecond: Int64?) {
         let pauses = state.withLock { state in
             state.limit = bytesPerSecond.map { RateLimit(bytesPerSecond: $0, now: .now) }
@@ -52,11 +52,11 @@ final class SharedRateLimit: Sendable {
         for pause in pauses { pause.cancel() }
     }
 
-    /// Notes that bytes were taken, and waits until more may be taken.
+    /// Counts bytes that were taken, and waits until more may be taken.
     ///
     /// - Throws: `CancellationError`.
     func take(_ bytes: Int64) async throws {
-        // Every limit notes the bytes before the first wait, because that wait counts towards the other limits.
+        // Every limit counts the bytes before the first pause, because that pause counts towards the other limits too.
         var pauses: [(limit: SharedRateLimit, number: Int, task: Task<Void, Never>)] = []
         var next: SharedRateLimit? = self
         while let limit = next {
@@ -74,7 +74,7 @@ final class SharedRateLimit: Sendable {
         try Task.checkCancellation()
     }
 
-    /// Begins the pause that these bytes require, if any; a new rate ends it.
+    /// Begins the pause that these bytes require, if any. Changing the rate ends the pause early.
     private func beginPause(after bytes: Int64) -> (number: Int, task: Task<Void, Never>)? {
         state.withLock { state in
             guard let delay = state.limit?.take(bytes, now: .now), delay > .zero else { return nil }
@@ -84,7 +84,7 @@ final class SharedRateLimit: Sendable {
     }
 }
 
-/// Limits verification to a number of bytes per second. Idle time earns no credit.
+/// Limits verification to a number of bytes per second. Idle time does not permit a higher rate later.
 struct VerifyPace {
     let bytesPerSecond: Int64
     private var free: ContinuousClock.Instant?

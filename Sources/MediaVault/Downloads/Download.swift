@@ -3,31 +3,31 @@ import VaultModel
 
 /// The options of a download.
 public struct DownloadOptions: Hashable, Sendable {
-    /// The number of parallel connections: 1 to ``maxConnections``. A single resource uses several only if the origin
-    /// supports ranges. Nil means one, or ``titleConnections`` for the resources of a title.
+    /// The number of parallel connections, from 1 to ``maxConnections``. A single resource uses several only if its
+    /// origin supports ranges. Nil means one, or ``titleConnections`` for the resources of a title.
     public var connections: Int?
-    /// Maximum bytes per second taken from the origin; nil for no limit.
+    /// The maximum number of bytes per second taken from the origin; nil for no limit.
     public var bytesPerSecond: Int64?
-    /// What to fetch of a title if the resource is its manifest; nil for the manifest alone.
+    /// What to fetch of a title if the resource is its manifest; nil to fetch only the manifest.
     public var selection: RenditionSelection?
-    /// The name that a person sees; nil to keep the title's name, or to take it from the manifest or the media.
+    /// The title's name as people see it; nil to keep the current name, or to take one from the manifest or the media.
     public var name: String?
     /// Whether to refuse a resource that is not media, such as a web page.
     public var requiresMedia = false
-    /// The picture that a feed names for the title: its cover if it has no other.
+    /// The picture that a feed names for the title. It becomes the title's cover if there is no other.
     package var picture: MediaReference?
 
-    /// Maximum connections per download: more gain nothing and burden the origin.
+    /// The maximum number of connections per download. More would gain nothing and burden the origin.
     public static let maxConnections = 16
 
-    /// The default number of connections for the resources of a title: as many as a browser opens to one host, because
-    /// a small file takes as long to request as to send.
+    /// The default number of connections for the resources of a title. It is as many as a browser opens to one host,
+    /// because a small file takes as long to request as to send.
     public static let titleConnections = 6
 
-    /// Maximum length of a title's name, in characters.
+    /// The maximum length of a title's name, in characters.
     public static let maxNameLength = 200
 
-    /// Creates options; the defaults set no rate limit and fetch whole titles. Values out of bounds are clamped.
+    /// Creates options. The defaults set no rate limit and fetch whole titles; values out of bounds are clamped.
     public init(
         connections: Int? = nil, bytesPerSecond: Int64? = nil, selection: RenditionSelection? = RenditionSelection(),
         name: String? = nil
@@ -39,19 +39,20 @@ public struct DownloadOptions: Hashable, Sendable {
     }
 }
 
-/// The ranges that the connections of a download fetch.
+/// Divides what a download is missing into the ranges that its connections fetch.
 ///
 /// With several connections, the missing ranges are cut into pieces that are fetched in parallel; with one connection,
-/// each gap is one piece. Pieces are computed on demand: an origin may claim any length, and the claim must not cost
-/// memory.
+/// each gap is one piece. Pieces are computed on demand, because an origin may claim any length and the claim must not
+/// cost memory.
 struct DownloadPlan: IteratorProtocol {
-    /// The smallest piece: it fills a segment, and is worth the round trip of its request.
+    /// The smallest piece. It fills a segment, so it is worth the round trip of its request.
     static let minPieceSize = SegmentDescription.maxBytes
     private static let maxPieceSize = 8 * SegmentDescription.maxBytes
-    /// Pieces per connection: if one connection is slow or ends early, enough is left for the others to share.
+    /// The number of pieces per connection. If one connection is slow or ends early, enough pieces are left for the
+    /// others to share.
     private static let piecesPerConnection: Int64 = 4
 
-    /// The gaps that no connection has taken yet, in ascending order.
+    /// The ranges that no connection has taken yet, in ascending order.
     private var gaps: ArraySlice<ByteRange>
     private let size: Int64
 
@@ -90,25 +91,26 @@ struct DownloadPlan: IteratorProtocol {
 public struct DownloadProgress: Hashable, Codable, Sendable {
     /// The number of bytes that are in the vault or on their way into it.
     public let held: Int64
-    /// The length in bytes; nil while it is unknown. For a title of several resources, an estimate until all of them
-    /// are held.
+    /// The length in bytes; nil while it is unknown. For a title of several resources, this is an estimate until all of
+    /// them are held.
     public let total: Int64?
     /// The media type, if known.
     public let type: String?
 
     /// The kind of manifest, if the resource is one.
     public let manifest: ManifestKind?
-    /// How many resources the title needs, and how many of them are held; nil for anything else.
+    /// How many resources the title needs, and how many of them are held; nil if this is not a title of several
+    /// resources.
     public let resources: ResourceCount?
 
-    /// Whether nothing is missing.
+    /// Whether every byte is in the vault or on its way into it.
     public var isComplete: Bool { held == total }
 }
 
 /// How many resources a title needs, manifests included, and how many of them are held.
 public struct ResourceCount: Hashable, Codable, Sendable {
-    /// The number of resources that are held whole.
+    /// The number of resources that are completely held.
     public let held: Int
-    /// The number of resources.
+    /// The number of resources that the title needs.
     public let total: Int
 }

@@ -2,12 +2,12 @@ import VaultManifest
 import VaultModel
 import VaultStorage
 
-/// A running download: several lanes, each with a reader, fetch the missing pieces in parallel.
+/// A running download: several lanes, each with its own reader, fetch the missing pieces in parallel.
 final class DownloadJob: Sendable {
     private let loader: ResourceLoader
     private let options: DownloadOptions
     private let rate: SharedRateLimit
-    /// Records that the resource was requested by name, and returns whether that becomes durable only with the next
+    /// Records that the resource was requested by name, and returns whether this becomes durable only with the next
     /// write. May block.
     private let mark: @Sendable (ResourceRecord) throws -> Bool
     private let tell: @Sendable (DownloadProgress) -> Void
@@ -16,9 +16,9 @@ final class DownloadJob: Sendable {
     private struct Work {
         /// The pieces that no lane has taken yet.
         var plan = DownloadPlan()
-        /// Every fetch that a lane took bytes from.
+        /// Every fetch from which a lane took bytes.
         var fetches: Set<FetchState.ID> = []
-        /// The ranges held before the download: they cost the origin nothing.
+        /// The ranges that were held before the download began. They cost the origin nothing.
         var heldBefore = ByteRanges()
         var lastReport: ContinuousClock.Instant?
         /// Whether the origin has sent anything yet.
@@ -29,7 +29,7 @@ final class DownloadJob: Sendable {
 
     /// How often progress is reported.
     private static let interval: Duration = .milliseconds(100)
-    /// Maximum attempts to fetch the missing bytes.
+    /// The maximum number of attempts to fetch the missing bytes.
     private static let maxAttempts = 3
 
     /// - Parameter rate: a limit shared by several downloads; nil for a limit of this download's own.
@@ -45,14 +45,14 @@ final class DownloadJob: Sendable {
         self.tell = tell
     }
 
-    /// Fetches the missing bytes; returns when all of them are durable.
+    /// Fetches the missing bytes, and returns once all of them are durable.
     func run() async throws {
-        // The store may have refused a player's bytes a moment ago and accept them now.
+        // The store may have refused a player's bytes a moment ago but accept them now.
         try? await loader.ready()
         await loader.storeAgain()
         guard try mayStore() else { return tell(progress) }
-        // Bytes that could not be stored, for example because the disk was full for a moment, are fetched once more;
-        // a representation that changed is fetched from the start.
+        // Another attempt fetches bytes that could not be stored, for example because the disk was briefly full. If the
+        // representation has changed, the attempt fetches it from the start.
         for attempt in 1...Self.maxAttempts {
             do {
                 try await fill()
@@ -98,7 +98,7 @@ final class DownloadJob: Sendable {
                 try await group.waitForAll()
             }
         } catch {
-            // If no lane has taken this reader over, its fetch would otherwise continue as long as the reader exists.
+            // If no lane has taken over this reader, its fetch would continue for as long as the reader exists.
             loader.change { $0.removeReader(opening.reader) }
             await loader.settle(work.withLock(\.fetches))
             throw error
@@ -106,8 +106,8 @@ final class DownloadJob: Sendable {
         await loader.settle(work.withLock(\.fetches))
     }
 
-    /// Records that the resource was requested by name. Storing missing bytes makes that durable; if none are missing,
-    /// syncs the index instead.
+    /// Records that the resource was requested by name. Storing the missing bytes makes the record durable; if no bytes
+    /// are missing, syncs the index instead.
     private func noteDownload() async throws {
         let (loader, mark) = (loader, mark)
         try await loader.pool.run {
@@ -116,7 +116,7 @@ final class DownloadJob: Sendable {
         }
     }
 
-    /// Opens the first lane's range: at most one piece if several lanes share the download.
+    /// Opens the range of the first lane. If several lanes share the download, the range is at most one piece.
     private func open(_ isShared: Bool) async throws -> Opening {
         guard isShared else { return try await loader.open(.whole, isDownload: true) }
         do {
@@ -127,7 +127,7 @@ final class DownloadJob: Sendable {
         }
     }
 
-    /// Plans the ranges that the first reader does not fetch.
+    /// Plans the ranges that the first lane's reader does not fetch.
     private func share(beyond opening: Opening, lanes: Int) {
         let (held, length) = loader.look { ($0.map.covered, $0.information?.length) }
         let begun = opening.range?.upperBound ?? .max
@@ -141,13 +141,13 @@ final class DownloadJob: Sendable {
 
     // MARK: Lanes
 
-    /// One reader of the download, and its start position.
+    /// A reader of the download, and the piece that it fetches.
     private struct Lane {
         let reader: ReaderState.ID
         let piece: ByteRange
     }
 
-    /// Fetches pieces until none is left.
+    /// Fetches pieces until none are left, beginning with `first`, if there is one.
     private func run(_ first: Lane?) async throws {
         var next = first
         while let lane = next ?? takePiece() {
@@ -173,8 +173,10 @@ final class DownloadJob: Sendable {
         return Lane(reader: loader.change { ($0.addReader(piece), Effects()) }, piece: piece)
     }
 
-    /// Hands a refused piece back to the plan if other lanes remain, and returns whether it did: some origins refuse a
-    /// second connection.
+    /// Returns the lane's refused piece to the plan if other lanes remain, because some origins refuse a second
+    /// connection.
+    ///
+    /// - Returns: whether the piece was returned, so that this lane can end.
     private func givesUp(_ lane: Lane) -> Bool {
         work.withLock { work in
             guard work.lanes > 1 else { return false }
@@ -202,11 +204,11 @@ final class DownloadJob: Sendable {
         }
     }
 
-    /// Maximum bytes fetched of a resource of unknown length: more than any film has.
+    /// The maximum number of bytes fetched from a resource of unknown length. It is more than any film has.
     private static let mostUnbounded: Int64 = 256 << 30
 
-    /// Throws for a resource that never ends: its length is unknown, and it is a web radio or has sent more than any
-    /// film has.
+    /// Throws if the resource never ends. A resource of unknown length is taken for endless if it is a web radio, or if
+    /// it has sent more than any film has.
     private func requireEnd(hasCome hasMuchCome: Bool = false) throws {
         let isEndless = loader.look { $0.information?.length == nil && ($0.isEndless || hasMuchCome) }
         guard isEndless else { return }
@@ -214,9 +216,11 @@ final class DownloadJob: Sendable {
             .invalidArgument, "\(loader.url) is a live stream, such as a web radio, and never ends: only play it")
     }
 
-    /// Lets the lane wait for the origin once the origin has sent something.
+    /// Lets the lane wait for a failing origin, but only once the origin has sent something.
     ///
     /// If the origin has never sent anything, the download fails at once instead.
+    ///
+    /// - Returns: whether the lane now waits for the origin.
     private func beginWaitingForOrigin(_ lane: Lane) -> Bool {
         guard work.withLock(\.hasReceived) else { return false }
         loader.change { $0.begin(lane.reader, isDownload: true) }
@@ -225,7 +229,7 @@ final class DownloadJob: Sendable {
 
     private func note(_ fetch: FetchState.ID) { work.withLock { _ = $0.fetches.insert(fetch) } }
 
-    /// Delays the lane so that bytes not held before arrive no faster than the rate limit.
+    /// Delays the lane so that bytes that were not held before arrive no faster than the rate limit allows.
     private func keepToRate(_ passed: ByteRange) async throws {
         let new = work.withLock { $0.heldBefore.gaps(in: passed).reduce(0) { $0 + $1.length } }
         try await rate.take(new)
@@ -242,13 +246,15 @@ final class DownloadJob: Sendable {
         if isDue { tell(progress) }
     }
 
-    /// Reports progress if everything has arrived: the caller may begin something else while the bytes become durable.
+    /// Reports progress if everything has arrived, so that the caller can begin something else while the bytes become
+    /// durable.
     private func reportArrival() {
         let progress = progress
         if progress.isComplete { tell(progress) }
     }
 
-    /// Requires that every byte is held and the end is known; otherwise throws the store's reason for refusing.
+    /// Requires that every byte is held and that the end is known. If not, throws an error that contains the store's
+    /// reason for refusing bytes.
     private func finish() throws {
         let (isWhole, covered, length, failure) = loader.look {
             ($0.isHeldWhole, $0.map.covered, $0.information?.length, $0.storeFailure)
@@ -278,15 +284,15 @@ final class DownloadJob: Sendable {
     }
 }
 
-/// Moves a reader through its bytes without delivering them: missing bytes are fetched into the vault on the way.
+/// Moves a reader through its bytes without delivering them; missing bytes are fetched into the vault on the way.
 struct GapCursor {
     /// The outcome of one step.
     enum Step {
-        /// The reader has passed these bytes; `isNew` if the origin has just sent them.
+        /// The reader has passed these bytes. `isNew` is true if the origin has just sent them.
         case passed(ByteRange, isNew: Bool)
         /// The reader has waited and can continue.
         case waited
-        /// Nothing is left, or the store refuses bytes: a player can continue without the store, a cursor cannot.
+        /// Nothing is left, or the store refuses bytes. A player can continue without the store, but a cursor cannot.
         case ended
     }
 
@@ -303,7 +309,7 @@ struct GapCursor {
 
     /// Advances by one step.
     ///
-    /// - Parameter note: called with the fetch that the reader takes bytes from, before waiting for it. The caller must
+    /// - Parameter note: called, before any waiting, with the fetch from which the reader takes bytes. The caller must
     ///   settle that fetch when it is done with the cursor, whatever the outcome.
     /// - Throws: ``VaultError``, with `firstMissing` set if the position is known; `CancellationError`.
     mutating func next(noting note: (FetchState.ID) -> Void) async throws -> Step {

@@ -8,7 +8,7 @@ import Glibc
 import Darwin
 #endif
 
-/// A file that appears under its name whole and durable, or not at all. All calls block.
+/// A file that appears under its name complete and durable, or not at all. All calls block.
 final class ExportFile: Sendable {
     private let path: String
     private let temporary: String
@@ -24,7 +24,7 @@ final class ExportFile: Sendable {
         try Self.requireFree(path, replacing, fileSystem)
         let folder = PosixFileSystem.folder(of: path)
         let name = path.split(separator: "/").last.map(String.init) ?? ""
-        // A short name instead of the final name plus a suffix, which could exceed the folder's limit on name lengths.
+        // A short name is used because the final name plus a suffix could exceed the folder's limit on name lengths.
         temporary = folder + "/.mediavault-" + Hex.encode(try SecureRandom.bytes(8, "export")) + ".part"
         guard !name.isEmpty, !path.hasSuffix("/") else {
             throw VaultError(.invalidArgument, "\(path) is not a file name; give the path of a file")
@@ -81,7 +81,7 @@ final class ExportFile: Sendable {
         VaultError(.invalidArgument, "\(path) already exists; choose another file, or overwrite it", hint: .force)
     }
 
-    /// The path came from the caller, so the message may contain it.
+    /// Returns the error to throw for a failure. The path came from the caller, so the message may contain it.
     static func failure(_ failure: FileFailure, _ path: String) -> VaultError {
         switch failure.kind {
         case .noSpace:
@@ -99,7 +99,7 @@ final class ExportFile: Sendable {
     }
 }
 
-/// The bytes of one representation that is held whole. Calls block.
+/// The bytes of one representation that is completely held. All calls block.
 struct ExportSource: Sendable {
     private let url: MediaURL
     private var resource: StoredResource
@@ -108,10 +108,10 @@ struct ExportSource: Sendable {
 
     /// The length in bytes.
     let length: Int64
-    /// What is known of the representation.
+    /// What is known of the representation without its bytes.
     let information: ContentInformation
 
-    /// Maximum bytes opened at a time.
+    /// The maximum number of bytes opened at a time.
     static let chunkBytes = 1 << 20
 
     /// - Throws: ``VaultError`` with code `notHeld` if a byte is missing.
@@ -141,14 +141,14 @@ struct ExportSource: Sendable {
         throw error
     }
 
-    /// Returns one chunk of bytes from an offset: at least one byte, and not many more than `count`.
+    /// Returns the chunk of bytes at an offset: at least one byte, and not many more than `count`.
     mutating func bytes(
         at position: Int64, upTo count: Int = Self.chunkBytes, of store: VaultStore
     ) throws -> [UInt8] {
         do {
             return try openedBytes(at: position, count, of: store)
         } catch SegmentFailure.missing {
-            // The segment was removed or replaced since the index was read: read the index once more.
+            // The segment was removed or replaced after the index was read, so the index is read once more.
             open = nil
             let known = resource.serving?.id
             guard let resource = try store.index.resource(resource.id), let serving = resource.serving,
@@ -176,7 +176,7 @@ struct ExportSource: Sendable {
             reader = try store.reader(of: segment, resource: resource)
         }
         open = (segment, reader)
-        // Chunks end at block boundaries, so that no block is opened twice.
+        // Chunks end at block boundaries, so no block is opened twice.
         let block = segment.range(ofBlock: segment.block(holding: position)).lowerBound
         let end = min(run.upperBound, block + Int64(max(count, segment.blockSize)))
         return try reader.bytes(position..<end, of: segment)
@@ -195,7 +195,7 @@ struct ExportSource: Sendable {
     }
 }
 
-/// One export: a resource's plaintext, written to a file.
+/// One export of a resource's plaintext to a file.
 struct ExportJob {
     let loaders: LoaderTable
     let reference: MediaReference
@@ -203,7 +203,7 @@ struct ExportJob {
     let replacing: Bool
     var fileSystem: any FileSystem = PosixFileSystem()
 
-    /// Writes the plaintext; the file appears when it is complete.
+    /// Writes the plaintext. The file appears only once it is complete.
     func run(progress: (ExportProgress) async -> Void) async throws {
         let (store, pool, fileSystem) = (loaders.environment.store, loaders.environment.pool, fileSystem)
         let (path, replacing) = (path, replacing)
@@ -234,11 +234,11 @@ struct ExportJob {
     }
 }
 
-/// How often an export reports its progress.
+/// Paces the progress reports of an export.
 struct ExportPace {
     private var last: ContinuousClock.Instant?
 
-    /// Whether a report is due. A result of true counts as the report.
+    /// Whether a report is due. If true, the report counts as made.
     var isDue: Bool {
         mutating get {
             if let last, .now - last < .milliseconds(100) { return false }

@@ -4,16 +4,16 @@ import VaultStorage
 
 /// The options of ``Vault/importFile(at:as:options:)-(_,MediaReference,_)``.
 public struct ImportOptions: Hashable, Sendable {
-    /// The title's name; nil to keep the one it has, or take the one in its media.
+    /// The title's name; nil to keep its current name, or to take the one stated in its media.
     public var name: String?
-    /// The media type; nil to take it from the origin, the URL or the file name.
+    /// The media type; nil to take it from the origin, or to guess it from the URL or the file name.
     public var type: String?
     /// Whether the title is pinned.
     public var isPinned: Bool
     /// Whether to compare the file with the origin's bytes, if the vault's mode allows requests.
     public var asksOrigin: Bool
 
-    /// Creates options; by default the file is compared with the origin, and the title is not pinned.
+    /// Creates options. By default, the file is compared with the origin's bytes, and the title is not pinned.
     public init(name: String? = nil, type: String? = nil, isPinned: Bool = false, asksOrigin: Bool = true) {
         self.name = name
         self.type = type
@@ -27,7 +27,7 @@ public struct ImportOptions: Hashable, Sendable {
     ///   - url: the URL of the title.
     ///   - fileType: the media type that the file name implies.
     ///   - held: what the vault holds of the title.
-    /// - Throws: ``VaultError`` with code `invalidArgument` for a playlist, or a type or name that cannot be used;
+    /// - Throws: ``VaultError`` with code `invalidArgument` for a playlist, or if the type or the name cannot be used;
     ///   `inUse` if bytes of the title are held.
     package func check(for url: MediaURL, fileType: String?, held: ResourceSummary?) throws {
         try check()
@@ -36,7 +36,7 @@ public struct ImportOptions: Hashable, Sendable {
         throw VaultStore.alreadyHeld(held.wholeBytes, isWhole: held.isWhole)
     }
 
-    /// Refuses a manifest, because the resources that it names would be missing.
+    /// Refuses a manifest, because an import would lack the resources that the manifest names.
     ///
     /// - Parameter head: the first bytes of the file, if they are known.
     func requireSingleFile(_ url: MediaURL, type: String?, beginning head: [UInt8] = []) throws {
@@ -47,6 +47,8 @@ public struct ImportOptions: Hashable, Sendable {
         }
     }
 
+    /// Checks the type and the name.
+    ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if the type or the name cannot be used.
     package func check() throws {
         guard type.map({ MediaType.one($0) != nil }) ?? true else {
@@ -60,9 +62,9 @@ public struct ImportOptions: Hashable, Sendable {
 
 /// The progress of an import.
 public struct ImportProgress: Hashable, Codable, Sendable {
-    /// The number of bytes sealed.
+    /// The number of bytes sealed so far.
     public let stored: Int64
-    /// The number of bytes of the file.
+    /// The number of bytes in the file.
     public let total: Int64
     /// The result; nil except in the last element. Not part of the JSON.
     public internal(set) var report: ImportReport?
@@ -74,13 +76,14 @@ public struct ImportProgress: Hashable, Codable, Sendable {
     }
 }
 
-/// What an import has stored.
+/// The result of an import.
 public struct ImportReport: Hashable, Codable, Sendable {
-    /// What the origin was found to have.
+    /// The outcome of the comparison with the origin's bytes.
     public enum Origin: String, Hashable, CaseIterable, Codable, Sendable {
-        /// The same bytes in every sample compared: the title counts as a copy of the origin's version.
+        /// The bytes were the same in every sample compared, so the title counts as a copy of the origin's version.
         case same
-        /// The origin was not reached. The vault compares the title once it reaches the origin.
+        /// The origin was not reached, or did not send a usable answer. The vault compares the title once it reaches
+        /// the origin.
         case unreached
         /// The origin was not asked. The vault compares the title once it reaches the origin.
         case unasked
@@ -90,11 +93,11 @@ public struct ImportReport: Hashable, Codable, Sendable {
     public let id: TitleID
     /// The URL, without its query.
     public let url: String
-    /// The number of bytes.
+    /// The number of bytes stored.
     public let bytes: Int64
     /// The media type; nil if it is not known.
     @OrNull public internal(set) var type: String?
-    /// What the origin was found to have.
+    /// The outcome of the comparison with the origin's bytes.
     public let origin: Origin
 
     package init(id: TitleID, url: String, bytes: Int64, type: String?, origin: Origin) {

@@ -1,10 +1,10 @@
 import VaultModel
 import VaultStorage
 
-/// A running import: a file's bytes become the vault's only version of a resource.
+/// A running import, which makes a file's bytes the vault's only version of a resource.
 ///
-/// They are sealed like fetched bytes, into a representation that nothing reads yet. Once all are stored, samples are
-/// compared with the origin's bytes; then the representation is either served or deleted.
+/// The bytes are sealed like fetched ones, into a representation that nothing reads yet. Once all of them are stored,
+/// samples are compared with the origin's bytes, and then the representation is either served or deleted.
 final class ImportJob: Sendable {
     private let loaders: LoaderTable
     private let reference: MediaReference
@@ -28,9 +28,9 @@ final class ImportJob: Sendable {
     private var pool: BlockingPool { loaders.environment.pool }
     private var imports: RunningImports { loaders.environment.imports }
 
-    /// Stores a file.
+    /// Stores the file.
     ///
-    /// - Throws: ``VaultError``; then nothing is stored.
+    /// - Throws: ``VaultError``; in that case, nothing remains stored.
     func run(_ source: any ImportSource) async throws -> ImportReport {
         try store.requireOwner(to: "imports files")
         try options.check()
@@ -49,7 +49,8 @@ final class ImportJob: Sendable {
             length: source.length, type: options.type ?? MediaType.guess(path: loader.url.path) ?? source.type,
             validators: Validators(), supportsRanges: true)
         information.isImported = true
-        // Check before reading the file where possible: it may be large, and a client of the service has to send it.
+        // As much as possible is checked before the file is read, because it may be large and a client of the service
+        // has to send it.
         try options.requireSingleFile(loader.url, type: information.type)
         try await pool.run { [store] in try store.requireNothingHeld(of: resource.id) }
         let head = try await source.next() ?? []
@@ -68,11 +69,12 @@ final class ImportJob: Sendable {
             return ImportReport(
                 id: id, url: "\(loader.url)", bytes: source.length, type: information.type, origin: origin)
         } catch {
-            // If the import was ended from elsewhere, that is the reason for whatever failed afterwards.
+            // If the import was ended from elsewhere, that is the reason for any later failure.
             let reason = writer.failure
             try? await pool.run { _ = writer.discard() }
             imports.forget(resource.id, writer)
-            // The next reader stores at once, instead of waiting until its loader asks the store again.
+            // Detaching the loader lets the next reader store its bytes at once, instead of only after the loader has
+            // asked the store again.
             if hasBegun { try? await pool.run { [loaders] in loaders.detach(resource.id) } }
             throw reason ?? error
         }
@@ -84,7 +86,7 @@ final class ImportJob: Sendable {
         _ writer: ImportWriter, _ information: ContentInformation, _ resource: NamedResource, _ loader: ResourceLoader
     ) async throws {
         let (store, names, source, options) = (store, loader.names, loader.urls.current, options)
-        // From here on, a locator change ends the import.
+        // From here on, a locator change ends this import.
         guard names.isCurrent(resource) else { throw ResourceNames.renaming }
         guard !loader.isStoring else {
             throw VaultError(.inUse, "\(loader.url) is being fetched; wait until it is held, or cancel the download")
@@ -124,7 +126,7 @@ final class ImportJob: Sendable {
     private static let otherLength = VaultError(
         .storage, "the file does not have as many bytes as at first; import it again once it is complete")
 
-    /// Atomically makes the resource serve these bytes, and sets its name and class.
+    /// Makes the resource serve these bytes, and sets its name and class, in one atomic step.
     ///
     /// - Returns: the id of the title.
     private func finish(
@@ -133,14 +135,14 @@ final class ImportJob: Sendable {
         let (options, store, loaders) = (options, store, loaders)
         return try await pool.run {
             let given = options.name.flatMap(MediaName.cleaned)
-            // An unreadable description is no reason to fail.
+            // An unreadable description is no reason for the import to fail.
             let stated = try? MediaBytes(stored, in: store).map { try MediaDescription($0) }
             let title = try writer.finish(information, freshness) { metadata in
                 metadata.name = given ?? metadata.name ?? stated?.name
                 metadata.duration = stated?.duration
                 metadata.pictured = stated?.hasPicture == true ? stored.serving?.id : nil
             }
-            // Current readers still get the origin's bytes to the end.
+            // Readers that are already open keep getting the origin's bytes to the end.
             loaders.detach(title.id)
             return title.titleID ?? TitleID(of: title.id)
         }
@@ -175,7 +177,7 @@ final class ImportJob: Sendable {
         }
     }
 
-    /// Returns the information from the origin, with the caller's type if there is one.
+    /// Returns the origin's information about the resource, with the caller's media type if the caller gave one.
     private func settled(_ information: ContentInformation) -> ContentInformation {
         var settled = information
         settled.supportsRanges = true

@@ -8,22 +8,22 @@ import Glibc
 import Darwin
 #endif
 
-/// The bytes of a file to import, read once from front to back.
+/// The bytes of a file to import, which are read once from beginning to end.
 package protocol ImportSource {
-    /// The number of bytes, as known at the beginning.
+    /// The number of bytes, as known before reading begins.
     var length: Int64 { get }
     /// The media type that the file name implies; nil if it implies none.
     var type: String? { get }
 
     /// Returns the next bytes; nil at the end.
     ///
-    /// - Throws: ``VaultError`` if they cannot be read, or if there are more or fewer than ``length``.
+    /// - Throws: ``VaultError`` if the bytes cannot be read, or if there are more or fewer of them than ``length``.
     func next() async throws -> [UInt8]?
 }
 
-/// A regular file, which must not change while it is read.
+/// A regular file, which must not change while it is being read.
 ///
-/// It returns its last bytes only after checking that the file is still the same.
+/// It returns its last bytes only after checking that the file has not changed.
 package final class ImportedFile: ImportSource, Sendable {
     package let length: Int64
     package let type: String?
@@ -41,10 +41,10 @@ package final class ImportedFile: ImportSource, Sendable {
     /// Opens a file.
     ///
     /// - Parameters:
-    ///   - path: its absolute path; a symbolic link is followed, but only to a regular file.
-    ///   - kind: what the file should be, for messages.
-    /// - Throws: ``VaultError``: `storage` if it cannot be read; `invalidArgument` if it is empty, too large, or not a
-    ///   regular file.
+    ///   - path: the file's absolute path. A symbolic link is followed, but only to a regular file.
+    ///   - kind: the kind of file expected, for messages.
+    /// - Throws: ``VaultError`` with code `storage` if the file cannot be read; `invalidArgument` if it is empty, too
+    ///   large, or not a regular file.
     package static func open(at path: String, as kind: String = "media file") async throws -> ImportedFile {
         try await BlockingPool.shared.run { try ImportedFile(at: path, as: kind) }
     }
@@ -54,7 +54,7 @@ package final class ImportedFile: ImportSource, Sendable {
         type = MediaType.guess(path: path)
         let file: FileDescriptor
         do throws(FileFailure) {
-            // A pipe without a writer, or a device, must not keep the caller waiting.
+            // Without `O_NONBLOCK`, opening a pipe without a writer, or a device, could keep the caller waiting.
             let target = URL(filePath: path).resolvingSymlinksInPath().path
             file = try FileDescriptor(opening: target, O_RDONLY | O_NONBLOCK)
         } catch {
@@ -82,7 +82,7 @@ package final class ImportedFile: ImportSource, Sendable {
             var bytes = [UInt8](repeating: 0, count: Int(min(left, Int64(Self.chunkBytes))))
             let count: Int
             do {
-                // The array's own storage.
+                // The closure gets the array's own storage.
                 count = try unsafe bytes.withUnsafeMutableBytes { try unsafe reading.file.read(into: $0) }
             } catch let failure as FileFailure {
                 throw Self.failure(failure, path)
@@ -97,7 +97,7 @@ package final class ImportedFile: ImportSource, Sendable {
         }
     }
 
-    /// The path came from the caller, so the message may contain it.
+    /// Returns the error to throw for a failure. The path came from the caller, so the message may contain it.
     private static func failure(_ failure: FileFailure, _ path: String) -> VaultError {
         switch failure.kind {
         case .notFound: VaultError(.storage, "there is no file \(path); correct the path")

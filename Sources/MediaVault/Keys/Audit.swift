@@ -5,7 +5,8 @@ import VaultStorage
 extension KeyAdministration {
     /// Reads and checks the vault's audit log: a signed receipt for each key operation.
     ///
-    /// The report shows lines that were changed, swapped or removed, and a log that is shorter than the keyring states.
+    /// The report shows whether lines were changed, swapped or removed, and whether the log is shorter than the keyring
+    /// states.
     ///
     /// - Throws: ``VaultError`` with code `storage` if the log cannot be read.
     public func audit() async throws -> AuditReport {
@@ -20,10 +21,10 @@ extension KeyAdministration {
     ///
     /// - Parameters:
     ///   - place: where the vault and its keyring are.
-    ///   - unlock: opens the keyring. Nil checks each signature, and that each line follows the one before, without the
-    ///     keyring; a log that was cut at its end then looks intact.
-    /// - Throws: as ``Vault/open(_:unlock:options:)`` if the keyring does not open; ``VaultError`` with code `storage`
-    ///   if the log cannot be read.
+    ///   - unlock: the method that opens the keyring. If nil, only the signatures are checked, and that each line
+    ///     follows the one before; a log that was cut at its end then looks intact.
+    /// - Throws: the errors of ``Vault/open(_:unlock:options:)`` if the keyring does not open; ``VaultError`` with code
+    ///   `storage` if the log cannot be read.
     public static func audit(_ place: VaultPlace, unlock: Unlock?) async throws -> AuditReport {
         try await BlockingPool.shared.run {
             let keyring = try unlock.map { unlock in
@@ -37,13 +38,14 @@ extension KeyAdministration {
 
 // Receipts name a resource by a keyed hash, so finding them needs the keyring.
 extension KeyAdministration {
-    /// Checks the whole log as ``audit()`` does, but returns only the receipts about some resources, whether or not the
-    /// vault still has them. The faults are still those of the whole log.
+    /// Checks the whole log as ``audit()`` does, but returns only the receipts about certain resources, whether or not
+    /// the vault still has these. The faults in the report are those of the whole log.
     ///
-    /// Receipts from before a locator change are not found: their subjects were computed with a key that no longer
-    /// exists.
+    /// Receipts from before a locator change are not found, because the names of their subjects were computed with a
+    /// key that no longer exists.
     ///
-    /// - Throws: as ``audit()``; ``VaultError`` with code `foreignKeyring` if the keyring cannot name resources.
+    /// - Throws: the errors of ``audit()``; ``VaultError`` with code `foreignKeyring` if the keyring cannot name
+    ///   resources.
     public func audit(about references: [MediaReference]) async throws -> AuditReport {
         let subjects = Set(try references.flatMap(receiptSubjects))
         var report = try await audit()
@@ -51,7 +53,7 @@ extension KeyAdministration {
         return report
     }
 
-    /// Returns the names that receipts may use for a resource: the plain one, and one for each principal.
+    /// Returns the names that receipts may use for a resource: its plain name, and one name for each principal.
     private func receiptSubjects(of reference: MediaReference) throws -> [String] {
         let (keyring, locator, log) = (store.keyring, store.index.locator, log)
         return try loaders.environment.names.allKeys(of: loaders.settled(reference)).compactMap { key in

@@ -2,22 +2,23 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-/// The administration of a vault's keys: generations, slots, backups, resealing, shredding and the audit log.
+/// Administers a vault's keys: generations, slots, backups, resealing, shredding and the audit log.
 ///
-/// Each change is one key operation, and one runs at a time. ``Vault/keys`` is the administration of an open vault.
+/// Each change is a key operation, and only one runs at a time. ``Vault/keys`` is the key administration of an open
+/// vault.
 public final class KeyAdministration: Sendable {
     let loaders: LoaderTable
-    /// The download queue, which drops shredded resources.
+    /// The download queue, from which shredded resources are removed.
     let downloads: DownloadQueue
     /// Held while a subscription runs or is changed.
     let subscriptionChanges: AsyncLock
-    /// The receipts of key operations.
+    /// The audit log, which gets a receipt for each key operation.
     let log: AuditLog
-    /// Work that must end before the store closes.
+    /// The background tasks that must end before the store closes.
     let tasks: BackgroundTasks
     /// Allows one key operation at a time.
     package let lock = KeyOperationLock()
-    /// The schedule for key operations that a previous owner left unfinished.
+    /// The schedule for resuming key operations that a previous owner left unfinished.
     private let resumeSchedule = Locked(ResumeSchedule())
 
     init(
@@ -36,7 +37,7 @@ public final class KeyAdministration: Sendable {
 
     // MARK: Generations
 
-    /// Returns the state of the keys: which resources need which generation, and the progress of unfinished key
+    /// Returns the state of the keys: which generations resources still need, and the progress of unfinished key
     /// operations.
     ///
     /// - Throws: ``VaultError`` if the index cannot be read.
@@ -45,12 +46,12 @@ public final class KeyAdministration: Sendable {
         return try await pool.run { try KeyReport(store, act: act) }
     }
 
-    /// Creates a new generation for new resources. What is held stays under the older generations until it is
-    /// rewrapped.
+    /// Creates a new generation for new resources. Resources that are already held stay under the older generations
+    /// until they are rewrapped.
     ///
     /// - Returns: the new state of the keys, including what the older generations still open.
     /// - Throws: ``VaultError`` with code `busy` if another key operation is running, `owned` if this process is not
-    ///   the owner, `storage` or `diskFull` if the keyring or the index cannot be written.
+    ///   the owner, or `storage` or `diskFull` if the keyring or the index cannot be written.
     public func rotate() async throws -> KeyReport {
         try await perform(.rotate) { store, log in
             _ = try store.addGeneration(noting: log)
@@ -58,21 +59,23 @@ public final class KeyAdministration: Sendable {
         }
     }
 
-    /// Wraps every resource key again, under the current generation. No media is read or written.
+    /// Rewraps every resource key under the current generation. No media is read or written.
     ///
-    /// - Returns: the progress; the last element contains the report. If it ends early, keys that were rewrapped stay
-    ///   so, and the next run continues with the others. Iterating throws ``VaultError`` with code `busy` if another
-    ///   key operation is running, `owned` if this process is not the owner, `storage` if the index cannot be written.
+    /// - Returns: the progress; the last element contains the report. If the operation ends early, the keys rewrapped
+    ///   so far stay rewrapped, and the next run continues with the others. Iterating throws ``VaultError`` with code
+    ///   `busy` if another key operation is running, `owned` if this process is not the owner, or `storage` if the
+    ///   index cannot be written.
     public func rewrap() -> ProgressSequence<RewrapProgress> {
         ProgressSequence(among: tasks) { [self] tell in try await rewrap(tell) }
     }
 
-    /// Destroys the key of a generation that nothing needs any more. Does nothing if it is already retired.
+    /// Destroys the key of a generation that nothing needs any more. Does nothing if the generation is already retired.
     ///
-    /// - Returns: the new state of the keys, which proves that the generation is retired and not needed.
-    /// - Throws: ``VaultError`` with code `inUse` if titles need the generation, naming some of them; `invalidArgument`
-    ///   if there is no generation with this number; `storage` if the index's write-ahead log cannot be emptied, in
-    ///   which case the key still exists; `busy`, `owned`.
+    /// - Returns: the new state of the keys, which shows that the generation is retired and that nothing needs it.
+    /// - Throws: ``VaultError`` with code `inUse`, naming some of the titles, if titles still need the generation;
+    ///   `invalidArgument` if there is no generation with this number; `storage` if the index's write-ahead log cannot
+    ///   be emptied, in which case the key still exists; `busy` if another key operation is running; `owned` if this
+    ///   process is not the owner.
     public func retire(_ number: Int) async throws -> KeyReport {
         try await perform(.retire) { store, log in
             do {
@@ -88,16 +91,16 @@ public final class KeyAdministration: Sendable {
 
     /// Creates a new root key, token key and generation, in one write of the keyring.
     ///
-    /// The old root key no longer opens the keyring. All playback links and tokens become void. What is stored
-    /// stays under the older generations until it is rewrapped.
+    /// The old root key no longer opens the keyring. All playback links and tokens become invalid. What is already
+    /// stored stays under the older generations until it is rewrapped.
     ///
     /// - Parameters:
-    ///   - unlocks: the unlock methods of the slots to keep: their secrets are needed to seal the new root key.
-    ///   - droppingOtherSlots: whether to remove slots that none of them opens.
+    ///   - unlocks: the unlock methods of the slots to keep. Their secrets are needed to seal the new root key.
+    ///   - droppingOtherSlots: whether to remove the slots that none of these methods opens.
     /// - Returns: the new state of the keys.
-    /// - Throws: ``VaultError`` with code `wrongKey` if one of them opens no slot, `invalidArgument`, with the slot's
-    ///   name, if a slot that must not be dropped would be locked out; the errors of reading the secrets; `busy`,
-    ///   `owned`, `storage`, `diskFull`.
+    /// - Throws: ``VaultError`` with code `wrongKey` if one of the methods opens no slot; `invalidArgument`, with the
+    ///   slot's name, if a slot that must not be dropped would be locked out; `busy`, `owned`, `storage`, `diskFull`;
+    ///   any error from reading the secrets.
     public func rotateRoot(unlockedBy unlocks: [Unlock], droppingOtherSlots: Bool = false) async throws -> KeyReport {
         try await perform(.rotateRoot) { store, log in
             let secrets = try unlocks.map { SharedSecret(try $0.secret()) }
@@ -106,14 +109,14 @@ public final class KeyAdministration: Sendable {
         }
     }
 
-    /// Revokes all playback links and tokens for good, across restarts. Responses that have begun continue. New links
-    /// are created as before.
+    /// Revokes all playback links and tokens permanently, even across restarts. Responses that have begun continue. New
+    /// links can be created as before.
     ///
-    /// This rewrites the keyring file; a copy of the older one no longer opens the vault.
+    /// This rewrites the keyring file, and a copy of the older file no longer opens the vault.
     ///
     /// - Throws: ``VaultError`` with code `owned` if this process is not the owner; `storage`, `tamperedKeyring` or
-    ///   `olderKeyring` if the file cannot be read or written, or is not the one that was opened; `busy` if a key
-    ///   operation is running.
+    ///   `olderKeyring` if the keyring file cannot be read or written, or is not the one that was opened; `busy` if a
+    ///   key operation is running.
     public func revokeLinks() async throws {
         try await perform(.revokeLinks) { _, log in
             try log.change(.revokeLinks) { $0.revokeTokens() }
@@ -122,7 +125,8 @@ public final class KeyAdministration: Sendable {
 
     // MARK: Operations
 
-    /// Calls a closure with each new receipt of a key operation, until ``stopListening(_:)``.
+    /// Calls a closure with each new receipt of a key operation, until the listener is removed with
+    /// ``stopListening(_:)``.
     ///
     /// - Returns: the listener's number.
     package func listen(_ tell: @escaping @Sendable (Receipt) -> Void) -> Int { log.listen(tell) }
@@ -135,13 +139,13 @@ public final class KeyAdministration: Sendable {
         return store.keyring.generationRecords.last { $0.number == current }?.created
     }
 
-    /// How the keyring was unlocked: the method, and the number of the slot.
+    /// How the keyring was unlocked: the method and the slot's number.
     package var unlocked: (method: String, slot: Int) {
         (store.keyring.unlockedBy.rawValue, Int(store.keyring.unlockedSlot))
     }
 
-    /// Runs a key operation while no other one is running. `body` may block: it changes the store and writes the
-    /// receipt.
+    /// Runs a key operation while no other one is running. `body` changes the store and writes the receipt, and may
+    /// block.
     func perform<Result: Sendable>(
         _ act: Receipt.Act, _ body: @escaping @Sendable (VaultStore, AuditLog) throws -> Result
     ) async throws -> Result {
@@ -154,7 +158,7 @@ public final class KeyAdministration: Sendable {
 
     /// Resumes the key operations that a previous owner left unfinished: shreds first, then a reseal.
     ///
-    /// It begins a moment after the vault was opened, so a short-lived command leaves the work to the next owner. A
+    /// The work begins a moment after the vault was opened, so a short-lived command leaves it to the next owner. A
     /// requested operation takes precedence over a resumed reseal.
     func resumeUnfinished(now: ContinuousClock.Instant) {
         guard resumeSchedule.withLock({ $0.begins(now: now) }) else { return }
@@ -163,7 +167,7 @@ public final class KeyAdministration: Sendable {
             do {
                 try Task.checkCancellation()
                 let store = store
-                // Look first without taking the lock, so as not to delay other key operations needlessly.
+                // First check without taking the lock, so that other key operations are not delayed needlessly.
                 if let act = try await pool.run({ try store.unfinishedOperation() }) {
                     try await lock.exclusively(act) { _ = try await self.finishShreds() }
                 }
@@ -172,18 +176,18 @@ public final class KeyAdministration: Sendable {
             } catch let error where error is CancellationError || (error as? VaultError)?.code == .busy {
                 resumeSchedule.withLock { $0.giveWay() }
             } catch {
-                // The next key operation that a caller requests throws the error.
+                // The next key operation that a caller requests will throw the error.
                 resumeSchedule.withLock { $0.fail(now: .now) }
             }
         }
     }
 
-    /// Prevents new operations and waits for the running one.
+    /// Prevents new operations and waits until the running one has ended.
     func end() async { await lock.end() }
 }
 
 extension KeyAdministration {
-    /// Wraps every resource key again, in small transactions, so that playback is not blocked.
+    /// Rewraps every resource key, in small transactions so that playback is not blocked.
     func rewrap(_ tell: (RewrapProgress) -> Void) async throws {
         try store.requireOwner(to: "changes its keys")
         let (store, log) = (store, log)

@@ -1,7 +1,7 @@
 import VaultModel
 
 extension Receipt.Act {
-    /// The operation with its article, for messages: `a rotation`.
+    /// The operation's name with its article, for messages, such as `a rotation`.
     package var title: String {
         switch self {
         case .rotate: "a rotation"
@@ -18,7 +18,7 @@ extension Receipt.Act {
 
 /// The effect of a key operation, as the commands print it and the table in the article *Keys* lists it.
 extension Receipt.Act {
-    /// What is no longer accessible after the operation; nil if the table does not list the operation.
+    /// What the operation makes inaccessible; nil if the table does not list the operation.
     package var cutsOff: String? {
         switch self {
         case .rotate: "an older copy of the keyring does not open what is stored from now on"
@@ -32,7 +32,7 @@ extension Receipt.Act {
         }
     }
 
-    /// What the operation does not do, and what would; nil if the table does not list the operation.
+    /// What the operation does not achieve, and what would; nil if the table does not list the operation.
     package var leaves: String? {
         switch self {
         case .rotate:

@@ -5,7 +5,7 @@ import VaultStorage
 package final class KeyOperationLock: Sendable {
     private struct State {
         var act: Receipt.Act?
-        /// The task of the running operation, if the operation gives way to others; otherwise nil.
+        /// The task of the running operation if that operation gives way to requested ones; otherwise nil.
         var yielding: Task<Void, any Error>?
         var isOver = false
         var waiting: [CheckedContinuation<Void, Never>] = []
@@ -16,20 +16,20 @@ package final class KeyOperationLock: Sendable {
     /// The running operation; nil if none is running.
     package var act: Receipt.Act? { state.withLock { $0.act } }
 
-    /// Runs a key operation, unless another requested one is running.
+    /// Runs a requested key operation, unless another requested one is running.
     ///
     /// - Parameter act: the operation to report to other callers as running.
-    /// - Throws: ``VaultError`` with code `busy` if another operation is running, `closed` after ``end()``; any error
-    ///   of `body`.
+    /// - Throws: ``VaultError`` with code `busy` if another requested operation is running, or `closed` after
+    ///   ``end()``; any error of `body`.
     package func exclusively<Result>(_ act: Receipt.Act, _ body: () async throws -> Result) async throws -> Result {
         while try begin(act) == .after { await waitUntilFree() }
         defer { finish() }
         return try await body()
     }
 
-    /// Runs a background key operation. A requested operation cancels it, and it should then end soon.
+    /// Runs a background key operation. A requested operation cancels it; it should then end soon.
     ///
-    /// - Throws: as ``exclusively(_:_:)``; `CancellationError` if it gave way.
+    /// - Throws: the errors of ``exclusively(_:_:)``; `CancellationError` if the operation gave way.
     func yielding(_ act: Receipt.Act, _ body: @escaping @Sendable () async throws -> Void) async throws {
         guard case .now(let task?) = try begin(act, giving: body) else { throw CancellationError() }
         defer { finish() }
@@ -40,7 +40,8 @@ package final class KeyOperationLock: Sendable {
         }
     }
 
-    /// Prevents new operations and waits for the running one, so that nothing is written after the vault has closed.
+    /// Prevents new operations and waits until the running one has ended, so that nothing is written after the vault
+    /// has closed.
     func end() async {
         state.withLock { state in
             state.isOver = true
@@ -50,9 +51,9 @@ package final class KeyOperationLock: Sendable {
     }
 
     private enum Turn: Equatable {
-        /// The operation may run; the task is set if it gives way to others.
+        /// The operation may run. The associated task is set if the operation gives way to others.
         case now(Task<Void, any Error>?)
-        /// Another operation is running, but gives way now.
+        /// Another operation is running, but it is now giving way.
         case after
     }
 
@@ -92,34 +93,34 @@ package final class KeyOperationLock: Sendable {
     }
 }
 
-/// Decides when unfinished key operations of a previous owner are resumed. A pure value.
+/// Decides when to resume key operations that a previous owner left unfinished. A pure value.
 struct ResumeSchedule {
     private enum State {
-        /// Due at this time; nil means at once.
+        /// The work is due at this time; nil means at once.
         case due(ContinuousClock.Instant?)
         case running
-        /// Nothing is left from a previous owner; callers resume the operations that they begin.
+        /// A previous owner's operations are all finished. Callers resume the operations that they begin themselves.
         case done
     }
 
     private var state = State.due(nil)
 
-    /// The delay before another attempt after a failure.
+    /// How long to wait after a failure before another attempt.
     private static let pause: Duration = .seconds(60)
 
-    /// Returns whether to begin now; if so, the state changes to running.
+    /// Returns whether to begin now. If so, the state changes to running.
     mutating func begins(now: ContinuousClock.Instant) -> Bool {
         guard case .due(let moment) = state, moment.map({ $0 <= now }) ?? true else { return false }
         state = .running
         return true
     }
 
-    /// Ends the schedule, since nothing is left.
+    /// Ends the schedule, because no unfinished work is left.
     mutating func finish() { state = .done }
 
-    /// Makes the work due again after it gave way to a requested operation.
+    /// Makes the work due again at once, after it gave way to a requested operation.
     mutating func giveWay() { state = .due(nil) }
 
-    /// Schedules another attempt after a failure.
+    /// Schedules another attempt later, after a failure.
     mutating func fail(now: ContinuousClock.Instant) { state = .due(now + Self.pause) }
 }

@@ -4,28 +4,28 @@ import VaultStorage
 
 /// The state of a vault's keys, and the progress of unfinished key operations.
 public struct KeyReport: Hashable, Sendable {
-    /// The generations in ascending order, except those in ``folded``.
+    /// The generations in ascending order, except those listed in ``folded``.
     public let generations: [GenerationReport]
-    /// Generations that were retired long ago, in ascending order.
+    /// The generations that were retired long ago, in ascending order.
     public let folded: [ClosedRange<Int>]
     /// The maximum number of generations in a keyring, not counting retired ones.
     public static let most = KeyringDocument.maxActiveGenerations
     /// The key operation that is running in this process; nil if none is running.
     public let act: Receipt.Act?
-    /// Whether recomputing the resource ids was interrupted; changing the locator again finishes it.
+    /// Whether recomputing the resource ids was interrupted. Changing the locator again finishes the change.
     public let isLocatorChanging: Bool
-    /// The rest of an unfinished reseal; nil if there is none.
+    /// What is left of an unfinished reseal; nil if there is none.
     public let reseal: RemainingReseal?
-    /// The number of deleted titles whose shred is unfinished: the generations that wrapped their keys may still exist.
+    /// The number of deleted titles whose shred is unfinished. The generations that wrapped their keys may still exist.
     public let shreds: Int
 
     /// The generation that new resources use.
     public var current: Int { generations.last { $0.state == .current }?.number ?? 0 }
 
-    /// Generations other than the current one whose keys still exist.
+    /// The generations, other than the current one, whose keys still exist.
     public var older: [GenerationReport] { generations.filter { $0.state == .active || $0.state == .retiring } }
 
-    /// Reads the state. Blocks.
+    /// Reads the state of a vault's keys. Blocks.
     init(_ store: VaultStore, act: Receipt.Act?) throws {
         let (retiring, use) = (try store.retiringGenerations(), try GenerationRows(store.index).generationUse())
         let records = try store.index.recordUse()
@@ -54,23 +54,24 @@ public struct KeyReport: Hashable, Sendable {
 
 /// The state of one generation of keys.
 public struct GenerationReport: Hashable, Codable, Sendable {
-    /// The number of the generation, from 1.
+    /// The generation's number, counted from 1.
     public let number: Int
-    /// When it was created, in seconds since 1970; a time in UTC in JSON.
+    /// When the generation was created, in seconds since 1970; in JSON, a time in UTC.
     @AsTimestamp public private(set) var created: Int64
-    /// The stage of its life.
+    /// The stage of the generation's life.
     public let state: GenerationState
-    /// The number of keyring backups that contain its key.
+    /// The number of keyring backups that contain the generation's key.
     public let backups: Int
-    /// The number of resources that need it because it wraps one of their keys.
+    /// The number of resources that need the generation because it wraps at least one of their keys.
     public let resources: Int
-    /// The number of these resources that are titles rather than parts, as ``VaultStatus/resources`` counts them.
+    /// The number of these resources that are titles rather than parts, counted as for ``VaultStatus/resources``.
     public let titles: Int
-    /// The number of plaintext bytes sealed under the keys that it wraps.
+    /// The number of plaintext bytes sealed under the keys that the generation wraps.
     public let bytes: Int64
-    /// The number of records that it seals: settings, viewers, shares and the like. A retirement seals them again.
+    /// The number of records that the generation seals, such as settings, viewers and shares. A retirement seals them
+    /// again under another generation.
     public let records: Int
-    /// The number of these resources that will no longer need it once the unfinished reseal is done.
+    /// The number of these resources that will no longer need the generation once the unfinished reseal is done.
     public let leaving: Int
 
     init(
@@ -88,24 +89,25 @@ public struct GenerationReport: Hashable, Codable, Sendable {
 
 /// The stage of a generation's life.
 public enum GenerationState: String, Codable, CaseIterable, Sendable {
-    /// New resources use it.
+    /// The generation that new resources use.
     case current
-    /// It opens what it wrapped; nothing new uses it.
+    /// A generation that opens what it wrapped, but that nothing new uses.
     case active
-    /// It is being destroyed; retiring it again finishes that.
+    /// A generation that is being destroyed. Retiring it again finishes the destruction.
     case retiring
-    /// Its key is destroyed.
+    /// A generation whose key is destroyed.
     case retired
 }
 
-/// The rest of an unfinished reseal.
+/// What is left of an unfinished reseal.
 public struct RemainingReseal: Hashable, Codable, Sendable {
-    /// The number of unfinished resources: not begun, or with an older key beside the current one.
+    /// The number of unfinished resources. Their reseal has not begun, or they still have an older key besides the
+    /// current one.
     public let resources: Int
-    /// The number of their plaintext bytes still to reseal.
+    /// The number of plaintext bytes in these resources that are still to be resealed.
     public let bytes: Int64
-    /// Whether the vault will continue the reseal. If not, it is over, and these resources could not be resealed
-    /// completely.
+    /// Whether the vault will continue the reseal. If not, the reseal is over, and these resources could not be
+    /// resealed completely.
     public let isDue: Bool
 
     init(_ backlog: ResealBacklog) {
@@ -125,8 +127,8 @@ enum GenerationUsers {
     /// The maximum number of titles to name.
     private static let most = 3
 
-    /// Returns the refusal with the names of some titles that need the generation, without their queries; unchanged if
-    /// no title needs it. Blocks.
+    /// Adds to a refusal the names of some titles that need the generation, without their queries. Returns it unchanged
+    /// if no title needs the generation. Blocks.
     static func naming(_ generation: Int, in store: VaultStore, _ refusal: VaultError) -> VaultError {
         guard let ids = try? GenerationRows(store.index).resources(wrappedBy: generation, limit: most + 1),
             !ids.isEmpty, generation != store.keyring.currentGeneration
@@ -149,7 +151,7 @@ enum GenerationUsers {
 public struct RewrapProgress: Hashable, Codable, Sendable {
     /// The number of keys rewrapped.
     public let keys: Int
-    /// The number of keys to rewrap, as known at the beginning.
+    /// The number of keys to rewrap, as counted at the beginning.
     public let total: Int
     /// The result; nil except in the last element. Not part of the JSON.
     public internal(set) var report: RewrapReport?
@@ -159,12 +161,12 @@ public struct RewrapProgress: Hashable, Codable, Sendable {
 
 /// The result of rewrapping all resource keys.
 public struct RewrapReport: Hashable, Codable, Sendable {
-    /// The generation that wraps them now.
+    /// The generation that now wraps the keys.
     public let generation: Int
     /// The number of keys rewrapped.
     public let keys: Int
-    /// The number of keys that do not open and stay unchanged: what they seal is damaged.
+    /// The number of keys that do not open and stay unchanged. What these keys seal is damaged.
     public let unopened: Int
-    /// The other generations that the keyring still has.
+    /// The other generations whose keys the keyring still has.
     public let older: [Int]
 }

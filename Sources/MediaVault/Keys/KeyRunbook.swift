@@ -1,23 +1,23 @@
 package import VaultModel
 
-/// Several key operations that are carried out as one, in order: a response to a leak, the revocation of the root, a
+/// A series of key operations that are carried out as one: the response to a leak, the revocation of the root key, or a
 /// scheduled rotation.
 ///
-/// A value that lists steps; it does nothing by itself.
+/// A value that only lists the steps; it does nothing by itself.
 public struct KeyRunbook: Hashable, Sendable {
     /// One key operation of a runbook.
     public enum Step: Hashable, Sendable {
         /// Creates a new generation.
         case rotate
-        /// Creates a new root key, token key and generation, and so revokes all playback links and tokens.
+        /// Creates a new root key, token key and generation, which also revokes all playback links and tokens.
         case rotateRoot
         /// Revokes all playback links and tokens.
         case revokeLinks
         /// Moves every resource key to the current generation.
         case rewrap
-        /// Gives every resource a new key, resealing at most this many bytes per second; nil for no limit.
+        /// Gives every resource a new key. At most this many bytes per second are resealed; nil for no limit.
         case reseal(bytesPerSecond: Int64?)
-        /// Destroys all generations except the newest ones. Those that cannot be destroyed stay, and the runbook
+        /// Destroys all generations except the newest ones. Any that cannot be destroyed are kept, and the runbook
         /// continues.
         case retire(keeping: Int)
         /// Checks the receipts of the key operations. A fault ends the runbook.
@@ -26,7 +26,7 @@ public struct KeyRunbook: Hashable, Sendable {
 
     /// The steps to carry out.
     public let steps: [Step]
-    /// Whether a step that leaves something undone ends the runbook; otherwise the next step follows.
+    /// Whether the runbook ends after a step that leaves something undone; otherwise the next step follows.
     let endsIfIncomplete: Bool
 
     private init(steps: [Step], endsIfIncomplete: Bool = false) {
@@ -34,15 +34,17 @@ public struct KeyRunbook: Hashable, Sendable {
         self.endsIfIncomplete = endsIfIncomplete
     }
 
-    /// Makes a copied keyring worthless: a new root key, every key under a new generation, the older ones destroyed.
+    /// Makes a copied keyring worthless: creates a new root key, moves every resource key to a new generation, and
+    /// destroys the older generations.
     package static let rootRevocation = KeyRunbook(steps: [.rotateRoot, .rewrap, .retire(keeping: 1)])
 
-    /// Makes leaked keys worthless, as far as a vault can.
+    /// Makes leaked keys worthless, as far as the vault can.
     ///
     /// - Parameters:
-    ///   - keepsRoot: creates no new root key, which is enough if only resource keys leaked.
-    ///   - reseals: whether resources get new keys; otherwise anyone who has a resource key can still open its files.
-    ///   - bytesPerSecond: limits the reseal; nil for no limit.
+    ///   - keepsRoot: whether to keep the root key, which is enough if only resource keys leaked.
+    ///   - reseals: whether resources get new keys. If not, anyone who has a resource key can still open the resource's
+    ///     files.
+    ///   - bytesPerSecond: the maximum number of bytes resealed per second; nil for no limit.
     package static func leakResponse(
         keepsRoot: Bool = false, reseals: Bool = true, bytesPerSecond: Int64? = nil
     ) -> KeyRunbook {
@@ -51,33 +53,37 @@ public struct KeyRunbook: Hashable, Sendable {
                 + (reseals ? [.reseal(bytesPerSecond: bytesPerSecond)] : []) + [.retire(keeping: 1), .audit])
     }
 
-    /// Replaces the generation, as a scheduled rotation does. Destroys nothing if a key does not open.
+    /// Replaces the current generation, as a scheduled rotation does. Destroys nothing if a key does not open.
     ///
     /// - Parameters:
-    ///   - rotates: whether to create a new generation; if not, the runbook only finishes an earlier one.
-    ///   - kept: how many generations to keep, including the current one.
+    ///   - rotates: whether to create a new generation. If not, the runbook only finishes an earlier rotation.
+    ///   - kept: the number of generations to keep, including the current one.
     package static func renewal(rotates: Bool = true, keeping kept: Int = 2) -> KeyRunbook {
         KeyRunbook(steps: (rotates ? [.rotate] : []) + [.rewrap, .retire(keeping: kept)], endsIfIncomplete: true)
     }
 
-    /// The runbook without its rotation, for a vault whose rotation is done.
+    /// The runbook without its rotation step, for a vault whose rotation is already done.
     ///
-    /// The links may not be revoked yet; revoking them twice is harmless.
+    /// The links may not have been revoked yet, so that step stays; revoking them twice is harmless.
     package var resumed: KeyRunbook {
         KeyRunbook(steps: steps.filter { ![.rotate, .rotateRoot].contains($0) }, endsIfIncomplete: endsIfIncomplete)
     }
 
-    /// Returns whether receipts show that a rotation such as this runbook's created a generation.
+    /// Returns whether the receipts show that `generation` was created by a rotation that does at least what this
+    /// runbook's rotation does.
     ///
-    /// A new generation alone, such as a scheduled one, does not replace the root key.
+    /// If the runbook replaces the root key, a rotation that only created a generation, such as a scheduled one, does
+    /// not count.
     package func hasRotated(to generation: Int, _ receipts: [Receipt]) -> Bool {
         let rotations: [Receipt.Act] = steps.contains(.rotateRoot) ? [.rotateRoot] : [.rotate, .rotateRoot]
         return receipts.contains { $0.generation == generation && rotations.contains($0.act) }
     }
 
-    /// Returns the generations to destroy, in ascending order.
+    /// Returns the generations to retire, in ascending order.
     ///
-    /// - Parameter generations: the generations that are not retired, in ascending order.
+    /// - Parameters:
+    ///   - generations: the generations that are not yet retired, in ascending order.
+    ///   - kept: the number of newest generations to keep; at least one is kept.
     static func generations(toRetireOf generations: [Int], keeping kept: Int) -> [Int] {
         Array(generations.dropLast(max(1, kept)))
     }
@@ -87,13 +93,14 @@ public struct KeyRunbook: Hashable, Sendable {
 public struct RunbookProgress: Hashable, Sendable {
     /// The outcome of a finished step.
     public enum Outcome: Hashable, Sendable {
-        /// All of it is done.
+        /// The step is completely done.
         case done
-        /// Resource keys that do not open were not rewrapped.
+        /// The rewrap left this number of resource keys unchanged, because they do not open.
         case unopened(keys: Int)
         /// The reseal found damage, or resources that keep an older key.
         case damaged(ResealReport)
-        /// Generations were destroyed; for each one that stays there is an error, such as `inUse`.
+        /// These generations were destroyed. For each generation that could not be destroyed, `kept` has an error, such
+        /// as `inUse`.
         case retired([Int], kept: [VaultError])
 
         /// Whether the step left nothing undone.
@@ -106,27 +113,27 @@ public struct RunbookProgress: Hashable, Sendable {
         }
     }
 
-    /// A finished step.
+    /// A step that has finished.
     public struct Ended: Hashable, Sendable {
-        /// The step.
+        /// The finished step.
         public let step: KeyRunbook.Step
-        /// Its outcome.
+        /// The step's outcome.
         public let outcome: Outcome
     }
 
     /// The finished steps, in order.
     public private(set) var ended: [Ended] = []
-    /// The step being carried out; nil between two steps, and after the last.
+    /// The step being carried out; nil between two steps and after the last one.
     public private(set) var step: KeyRunbook.Step?
-    /// How much of the step is done: keys of a rewrap, bytes of a reseal.
+    /// How much of the step is done: the number of keys in a rewrap, or of bytes in a reseal.
     public private(set) var done: Int64 = 0
-    /// The size of the step, as known at its beginning; 0 if it cannot be measured.
+    /// The total for the step, as counted at its beginning; 0 if it cannot be measured.
     public private(set) var total: Int64 = 0
 
-    /// The progress before the first step.
+    /// Creates the progress before the first step.
     package init() {}
 
-    /// Whether the finished steps left nothing undone.
+    /// Whether the steps finished so far left nothing undone.
     public var isComplete: Bool { ended.allSatisfy(\.outcome.isComplete) }
 
     fileprivate mutating func begin(_ next: KeyRunbook.Step) { (step, done, total) = (next, 0, 0) }
@@ -143,34 +150,35 @@ public struct RunbookProgress: Hashable, Sendable {
     }
 }
 
-/// The key operations of a runbook, carried out by a vault of this process or by the service that owns the vault.
+/// The key operations of a runbook, carried out either by a vault in this process or by the service that owns the
+/// vault.
 package protocol KeyOperations {
-    /// Reports how much of an operation is done, and its total.
+    /// A function that is told how much of an operation is done, and its total.
     typealias Tell = (Int64, Int64) async throws -> Void
 
     /// The generations that are not retired, in ascending order; the last is the current one.
     func generations() async throws -> [Int]
-    /// Creates a generation.
+    /// Creates a new generation.
     func rotate() async throws
-    /// Creates a root key, token key and generation.
+    /// Creates a new root key, token key and generation.
     func rotateRoot() async throws
     /// Revokes all playback links and tokens.
     func revokeLinks() async throws
-    /// Rewraps every key; returns how many do not open.
+    /// Rewraps every resource key, and returns the number of keys that do not open.
     func rewrap(_ tell: Tell) async throws -> Int
     /// Reseals every resource.
     func reseal(bytesPerSecond: Int64?, _ tell: Tell) async throws -> ResealReport
     /// Retires a generation.
     func retire(_ generation: Int) async throws
-    /// Checks the audit log; returns its receipts, and whether it is sound.
+    /// Checks the audit log, and returns its receipts and whether it is sound.
     func audit() async throws -> (receipts: [Receipt], isSound: Bool)
 }
 
 extension KeyOperations {
-    /// Returns what is left of a runbook whose rotation is done.
+    /// Returns the steps left of a runbook whose rotation is already done.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if no receipt says that the runbook's rotation created the
-    ///   current generation, `integrity` if the audit log has faults.
+    ///   current generation, or `integrity` if the audit log has faults.
     package func resumed(_ runbook: KeyRunbook) async throws -> KeyRunbook {
         let (current, log) = (try await generations().last ?? 0, try await audit())
         guard log.isSound else {
@@ -185,11 +193,12 @@ extension KeyOperations {
         return runbook.resumed
     }
 
-    /// Carries out a runbook. Keys that do not open and generations that cannot be destroyed are left as they are;
-    /// everything else goes on, unless the runbook says otherwise.
+    /// Carries out a runbook. Keys that do not open and generations that cannot be destroyed are left as they are. The
+    /// other work continues, unless the runbook ends after an incomplete step.
     ///
     /// - Parameters:
-    ///   - willBegin: called before each step; throwing ends the runbook before that step.
+    ///   - runbook: the runbook to carry out.
+    ///   - willBegin: called before each step. If it throws, the runbook ends before that step.
     ///   - tell: called when a step begins, advances or ends.
     /// - Returns: the outcome of each step.
     package func carryOut(
@@ -231,7 +240,7 @@ extension KeyOperations {
         return .done
     }
 
-    /// Destroys the older generations; tries each, even if another could not be destroyed.
+    /// Destroys the older generations. Tries each of them, even if another could not be destroyed.
     private func retireAll(keeping kept: Int) async throws -> RunbookProgress.Outcome {
         var (destroyed, errors): ([Int], [VaultError]) = ([], [])
         for generation in KeyRunbook.generations(toRetireOf: try await generations(), keeping: kept) {

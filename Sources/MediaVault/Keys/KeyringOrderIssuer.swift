@@ -2,7 +2,7 @@ package import VaultCrypto
 import VaultModel
 import VaultStorage
 
-/// An order that the owner of a vault carries out.
+/// A keyring change that the vault's owner is asked to carry out.
 package typealias KeyringOrder = VaultCrypto.KeyringOrder
 
 extension KeyringOrder {
@@ -10,7 +10,7 @@ extension KeyringOrder {
     package var slotNumber: Int64? { slot?.number }
 }
 
-/// Creates orders for the vault's owner from a keyring that this process unlocked, so a secret never leaves the process
+/// Creates orders for the vault's owner from a keyring that this process unlocked, so that no secret leaves the process
 /// that received it.
 package struct KeyringOrderIssuer: Sendable {
     private let keyring: Keyring
@@ -27,7 +27,7 @@ package struct KeyringOrderIssuer: Sendable {
 
     /// Unlocks a keyring file.
     ///
-    /// - Throws: ``VaultError`` as ``Vault/open(_:unlock:options:)``.
+    /// - Throws: ``VaultError`` as thrown by ``Vault/open(_:unlock:options:)``.
     package static func open(keyring path: String, unlock: Unlock) async throws -> KeyringOrderIssuer {
         let keyring = try await BlockingPool.shared.run {
             try KeyringReader.unlock(KeyringFile.read(path), with: try unlock.secret())
@@ -40,17 +40,17 @@ package struct KeyringOrderIssuer: Sendable {
 
     /// Creates an order to add a slot.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if the slot is not possible; any error of reading the
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the slot is not possible; any error from reading the
     ///   secret.
     package func adding(_ newSlot: NewSlot) async throws -> KeyringOrder {
         try await pool.run { try Self.adding(newSlot, to: file(), of: keyring, refusesUsedKey: true) }
     }
 
-    /// Creates an order to add a slot to a keyring, given the bytes of its file. Its key file is created last, once the
-    /// order is known to be valid. Blocks.
+    /// Creates an order to add a slot to a keyring, given the bytes of the keyring's file. A missing key file is
+    /// created last, once the order is known to be valid. Blocks.
     ///
     /// - Parameter refusesUsedKey: whether to refuse a key that already opens a slot. A restored keyring may keep such
-    ///   a key.
+    ///   a key, so a restore does not refuse it.
     static func adding(
         _ newSlot: NewSlot, to file: [UInt8], of keyring: Keyring, refusesUsedKey: Bool = false
     ) throws -> KeyringOrder {
@@ -69,13 +69,14 @@ package struct KeyringOrderIssuer: Sendable {
             secret: secret, cost: newSlot.strength.cost())
     }
 
-    /// Creates an order to replace a slot. Its key file is created last, once the order is known to be valid.
+    /// Creates an order to replace a slot. A missing key file is created last, once the order is known to be valid.
     ///
     /// - Parameters:
-    ///   - number: nil for the slot that opened the keyring.
-    ///   - root: the root rotation to follow.
-    /// - Throws: as ``adding(_:)``; ``VaultError`` if the root rotation could not follow: `wrongKey` if a secret opens
-    ///   no slot, `invalidArgument` if a slot would be locked out.
+    ///   - number: the slot to replace; nil for the slot that opened the keyring.
+    ///   - newSlot: the slot that replaces it.
+    ///   - root: the rotation of the root key that is to follow; nil if none is.
+    /// - Throws: the errors of ``adding(_:)``; ``VaultError`` if the rotation of the root key could not follow:
+    ///   `wrongKey` if a secret opens no slot, or `invalidArgument` if a slot would be locked out.
     package func replacing(
         _ number: Int?, with newSlot: NewSlot, then root: RootRotation? = nil
     ) async throws -> KeyringOrder {
@@ -99,11 +100,12 @@ package struct KeyringOrderIssuer: Sendable {
     /// Creates an order to remove a slot.
     ///
     /// - Parameters:
-    ///   - root: the root rotation to follow.
-    ///   - isForced: whether to remove it even if no remaining slot is known to open.
+    ///   - number: the slot to remove.
+    ///   - root: the rotation of the root key that is to follow; nil if none is.
+    ///   - isForced: whether to remove the slot even if no remaining slot is known to open.
     /// - Throws: ``VaultError`` with code `invalidArgument` if the slot does not exist or is the last one, or if the
-    ///   root rotation would lock out a slot; `wrongKey` if one of its secrets opens no slot; `inUse` if the slot is
-    ///   the only one known to open.
+    ///   rotation of the root key would lock out a slot; `wrongKey` if a secret for that rotation opens no slot;
+    ///   `inUse` if the slot is the only one known to open.
     package func removing(
         _ number: Int, then root: RootRotation? = nil, isForced: Bool = false
     ) async throws -> KeyringOrder {
@@ -115,14 +117,18 @@ package struct KeyringOrderIssuer: Sendable {
         }
     }
 
-    /// Writes a backup of the keyring that only one passphrase opens, once the owner has counted it. The file has mode
-    /// 0600, and is written completely or not at all.
+    /// Writes a backup of the keyring that only one passphrase opens, after the vault's owner has counted the backup.
+    /// The file has mode 0600, and is written completely or not at all.
     ///
-    /// Counting comes first: a count that is too high is harmless, an uncounted backup is not.
+    /// The backup is counted first because a count that is too high is harmless, whereas an uncounted backup is not.
     ///
-    /// - Parameter count: makes the vault's owner carry out an order; called again if the keyring changed in between.
-    /// - Throws: ``VaultError`` with code `invalidArgument` if the slot is not for a passphrase, or the file exists;
-    ///   any error of `count`.
+    /// - Parameters:
+    ///   - file: the path of the backup.
+    ///   - newSlot: the slot for the passphrase that opens the backup.
+    ///   - count: makes the vault's owner carry out an order. It is called again if the keyring changed in the
+    ///     meantime.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the slot is not for a passphrase, or if the file already
+    ///   exists; any error of `count`.
     package func backUp(
         to file: String, for newSlot: NewSlot, counting count: (KeyringOrder) async throws -> Void
     ) async throws {
@@ -146,8 +152,10 @@ package struct KeyringOrderIssuer: Sendable {
         }
     }
 
-    /// - Returns: false if the keyring has changed since the count: a generation added since has not counted this
-    ///   backup.
+    /// Writes the backup that an order has counted.
+    ///
+    /// - Returns: false if the keyring has changed since the count, because a generation added since then has not
+    ///   counted this backup.
     private func writeBackup(
         to file: String, for newSlot: NewSlot, countedBy order: KeyringOrder
     ) async throws -> Bool {
@@ -162,7 +170,7 @@ package struct KeyringOrderIssuer: Sendable {
         }
     }
 
-    /// Reads and authenticates the keyring file.
+    /// Reads and authenticates the keyring file, and returns its summary.
     package func summary() async throws -> KeyringSummary {
         try await pool.run { KeyringSummary(try keyring.document(of: file())) }
     }
@@ -170,16 +178,18 @@ package struct KeyringOrderIssuer: Sendable {
     private func file() throws -> [UInt8] { try KeyringFile.read(path, fileSystem: fileSystem) }
 }
 
-/// A root rotation that is to follow an order, checked before the order is carried out.
+/// A rotation of the root key that is to follow an order. It is checked before the order is carried out.
 package struct RootRotation: Sendable {
     private let unlocks: [Unlock]
     private let hasOtherKeys: Bool
     private let dropsOtherSlots: Bool
 
+    /// Describes the rotation.
+    ///
     /// - Parameters:
-    ///   - unlocks: the unlock methods of the slots to keep, read in this process.
+    ///   - unlocks: the unlock methods of the slots to keep, whose secrets this process reads.
     ///   - hasOtherKeys: whether the owner also has 32-byte keys that this process cannot read.
-    ///   - dropsOtherSlots: whether slots that nothing opens are removed.
+    ///   - dropsOtherSlots: whether to remove the slots that no secret opens.
     package init(
         openedBy unlocks: [Unlock], ownerHasOtherKeys hasOtherKeys: Bool, droppingOtherSlots dropsOtherSlots: Bool
     ) {
@@ -188,11 +198,15 @@ package struct RootRotation: Sendable {
         self.dropsOtherSlots = dropsOtherSlots
     }
 
-    /// Checks that the root key can be rotated once an order is carried out. Blocks.
+    /// Checks that the root key can be rotated after an order has been carried out. Blocks.
     ///
-    /// - Parameter new: opens the slot that the order adds.
-    /// - Throws: ``VaultError`` with code `wrongKey` if a secret opens no slot, `invalidArgument` if a slot that must
-    ///   not be dropped would be locked out; the errors of reading the secrets.
+    /// - Parameters:
+    ///   - order: the order that precedes the rotation.
+    ///   - file: the bytes of the keyring file.
+    ///   - keyring: the unlocked keyring.
+    ///   - new: the secret that opens the slot that the order adds, if it adds one.
+    /// - Throws: ``VaultError`` with code `wrongKey` if a secret opens no slot, or `invalidArgument` if a slot that
+    ///   must not be dropped would be locked out; any error from reading the secrets.
     func check(after order: KeyringOrder, in file: [UInt8], of keyring: Keyring, new: SharedSecret? = nil) throws {
         let secrets = try unlocks.map { SharedSecret(try $0.secret()) }
         try keyring.checkRootRenewal(

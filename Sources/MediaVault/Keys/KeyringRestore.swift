@@ -4,25 +4,26 @@ import VaultStorage
 
 extension KeyAdministration {
     /// Replaces the keyring with a backup, after proving that the backup opens this vault. No process may own the
-    /// vault: an owner may have other keys in memory.
+    /// vault, because an owner may have other keys in memory.
     ///
-    /// The slots of the replaced keyring are kept if it is intact, has the backup's root key, and is not older than
-    /// what the vault has seen: a slot that was removed does not come back. The slot that opened the backup is kept,
-    /// too, and `way` is added. A generation that was retired since the backup was created stays retired, and a revoked
-    /// playback link stays revoked. The replaced keyring is kept beside the new one. After an interruption, the file is
-    /// either the old keyring or the new one.
+    /// The slots of the replaced keyring are kept if that keyring is intact, has the backup's root key, and is not
+    /// older than what the vault has seen; so a slot that was removed does not come back. The slot that opened the
+    /// backup is kept as well, and `way` is added. A generation that was retired after the backup was created stays
+    /// retired, and a revoked playback link stays revoked. A copy of the replaced keyring is kept beside the new one.
+    /// After an interruption, the file is either the old keyring or the new one.
     ///
     /// - Parameters:
     ///   - place: where the vault and its keyring are.
     ///   - file: the backup's absolute path.
-    ///   - unlock: opens the backup.
-    ///   - way: a slot to add to the restored keyring.
+    ///   - unlock: the method that opens the backup.
+    ///   - way: a slot to add to the restored keyring; nil for none.
     ///   - keepingSlots: whether to keep the slots of the replaced keyring.
     ///   - force: whether to restore the backup even if it is older than a retirement, or opens only some of the
     ///     titles.
-    /// - Throws: ``VaultError`` with code `owned`; `noVault`; `wrongKey`, `damagedKeyring` or `tamperedKeyring` if the
-    ///   backup does not open; `foreignKeyring` if it belongs to another vault; `olderKeyring` if it needs `force`, or
-    ///   opens nothing; `inUse` if the kept slots leave no free slot; `storage`.
+    /// - Throws: ``VaultError`` with code `owned` if another process owns the vault; `noVault` if the vault or the
+    ///   backup does not exist; `wrongKey`, `damagedKeyring` or `tamperedKeyring` if the backup does not open;
+    ///   `foreignKeyring` if it belongs to another vault; `olderKeyring` if restoring it needs `force`, or if it opens
+    ///   nothing; `inUse` if the kept slots leave no slot free; `storage`.
     public static func restore(
         _ place: VaultPlace, from file: String, unlock: Unlock, adding way: NewSlot? = nil,
         keepingSlots: Bool = true, force: Bool = false
@@ -84,7 +85,7 @@ extension KeyAdministration {
                 .map(KeyringSlot.init))
     }
 
-    /// Opens a backup. The errors name the backup, since the vault's own keyring is another file.
+    /// Opens a backup. The errors name the backup's file, because the vault's own keyring is another file.
     private static func opened(
         _ bytes: [UInt8], of file: String, with secret: borrowing UnlockSecret
     ) throws -> Keyring {
@@ -125,47 +126,50 @@ extension KeyAdministration {
 
 /// Decides whether a backup of the keyring fits a vault, and which of its keys to restore. A pure value.
 struct RestorePlan: Hashable, Sendable {
-    /// The facts about the backup and the vault's index, and about what the backup opens of the index.
+    /// The facts about the backup and the vault's index, and about which parts of the index the backup opens.
     struct Facts: Hashable, Sendable {
         /// The revision of the backup.
         var revision: Int64
-        /// The generation that new resources use, according to the backup.
+        /// The generation that the backup uses for new resources.
         var current: Int
         /// The generations whose keys the backup contains.
         var active: Set<Int>
         var hasLocator: Bool
-        /// The highest revision that the backup or the replaced keyring proves.
+        /// The highest revision proved by the backup or the replaced keyring.
         var knownRevision: Int64
-        /// The revision stated by the index; not authenticated, so anyone who can write the file may have set it.
+        /// The revision stated by the index. It is not authenticated, so anyone who can write the file may have set it.
         var indexedRevision: Int64
-        /// The generations that the index names.
+        /// The generations named in the index.
         var indexed: Set<Int>
-        /// The number of resources with a key under each generation.
+        /// The number of resources that have a key under each generation.
         var resources: [Int: Int]
         /// The number of records that each generation seals.
         var records: [Int: Int] = [:]
-        /// The generations with a resource key that the backup opens, checked by sampling.
+        /// The generations under which the backup opens a resource key, as found by sampling.
         var opened: Set<Int>
         /// Whether the backup opens the vault's settings.
         var opensSettings: Bool
     }
 
-    /// The generations whose keys are not restored, because they were retired since.
+    /// The generations whose keys are not restored, because they were retired after the backup was created.
     let retired: Set<Int>
-    /// The generation that new resources use.
+    /// The generation that new resources will use.
     let current: Int
-    /// The highest plausible revision that the vault has seen.
+    /// The highest revision that the vault has plausibly seen.
     let lastRevision: Int64
-    /// What is lost or undone, one clause each; if not empty, restoring needs `force`.
+    /// What is lost or undone, in one clause each. If this is not empty, restoring needs `force`.
     let warnings: [String]
 
-    /// - Throws: ``VaultError`` with code `olderKeyring` if the backup opens nothing of the vault, even with `force`.
+    /// Decides what to restore.
+    ///
+    /// - Throws: ``VaultError`` with code `olderKeyring` if the backup opens nothing of the vault, so that not even
+    ///   `force` helps.
     init(_ facts: Facts) throws {
         guard facts.hasLocator else {
             throw VaultError(
                 .olderKeyring, "the backup was created before the vault's locator was changed; use a newer backup")
         }
-        // Bounded, so that an impossible number leaves room for the keyring's revision to grow.
+        // The revision is bounded, so that even an impossible number leaves room for the keyring's revision to grow.
         let farthest = facts.knownRevision + VaultIndex.maxRevisionLead
         lastRevision = min(max(facts.indexedRevision, facts.knownRevision), farthest)
         let retired = Self.retired(facts, lastRevision)
@@ -184,8 +188,8 @@ struct RestorePlan: Hashable, Sendable {
         warnings = Self.warnings(retired, lacking, sealed) + (facts.indexedRevision > farthest ? [Self.impossible] : [])
     }
 
-    /// Returns the generations that the index once named and no longer does. A generation newer than all that it names
-    /// may simply not have been used yet.
+    /// Returns the generations that the index once named but no longer does. A generation newer than all that the index
+    /// names does not count, because it may simply not have been used yet.
     private static func retired(_ facts: Facts, _ lastRevision: Int64) -> Set<Int> {
         guard facts.revision < lastRevision, let newest = facts.indexed.max() else { return [] }
         return facts.active.filter { $0 < newest && !facts.indexed.contains($0) }
@@ -214,16 +218,16 @@ struct RestorePlan: Hashable, Sendable {
 
 /// The result of ``KeyAdministration/restore(_:from:unlock:adding:keepingSlots:force:)``.
 public struct RestoreReport: Hashable, Sendable {
-    /// The revision of the keyring now.
+    /// The revision of the restored keyring.
     public let revision: Int64
-    /// The generations that it opens, in ascending order.
+    /// The generations that the restored keyring opens, in ascending order.
     public let generations: [Int]
-    /// What was lost or undone, one clause each; empty if nothing was.
+    /// What was lost or undone, in one clause each; empty if nothing was.
     public let warnings: [String]
-    /// The path of the replaced keyring; nil if there was none.
+    /// The path of the copy of the replaced keyring; nil if there was none to replace.
     public let kept: String?
-    /// The slots of the keyring now.
+    /// The slots of the restored keyring.
     public let slots: [KeyringSlot]
-    /// The slots of the replaced keyring that the new one lacks; empty if the replaced one could not be read.
+    /// The slots of the replaced keyring that the restored one lacks; empty if the replaced keyring could not be read.
     public let lostSlots: [KeyringSlot]
 }

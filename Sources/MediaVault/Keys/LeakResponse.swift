@@ -4,33 +4,34 @@ extension KeyAdministration {
     /// Makes a copied keyring worthless: creates a new root key, rewraps every key, and destroys the older generations.
     ///
     /// - Parameters:
-    ///   - unlocks: the unlock methods of the slots to keep: their secrets are needed to seal the new root key.
-    ///   - droppingOtherSlots: whether to drop the slots that none of them opens.
-    /// - Returns: the progress; the last element has the outcome of each step. Iterating throws the errors of
-    ///   ``rotateRoot(unlockedBy:droppingOtherSlots:)`` and ``rewrap()``. An error of ``retire(_:)`` is part of the
-    ///   last element.
+    ///   - unlocks: the unlock methods of the slots to keep. Their secrets are needed to seal the new root key.
+    ///   - droppingOtherSlots: whether to remove the slots that none of these methods opens.
+    /// - Returns: the progress; the last element contains the outcome of each step. Iterating throws the errors of
+    ///   ``rotateRoot(unlockedBy:droppingOtherSlots:)`` and ``rewrap()``. Errors of ``retire(_:)`` are not thrown, but
+    ///   are part of the last element.
     public func revokeRoot(
         unlockedBy unlocks: [Unlock], droppingOtherSlots: Bool = false
     ) -> ProgressSequence<RunbookProgress> {
         carryOut(.rootRevocation, unlockedBy: unlocks, droppingOtherSlots: droppingOtherSlots)
     }
 
-    /// Makes leaked keys worthless, as far as a vault can: creates a new root key, rewraps every key, reseals every
+    /// Makes leaked keys worthless, as far as the vault can: creates a new root key, rewraps every key, reseals every
     /// resource, destroys the older generations, and checks the receipts. Playback continues.
     ///
-    /// Keys that do not open and generations that cannot be destroyed are left as they are and reported; the rest
-    /// continues. After any other failure, call this again, with `resuming` if the rotation is done.
+    /// Keys that do not open and generations that cannot be destroyed are left as they are and reported; the other work
+    /// continues. After any other failure, call this function again; set `resuming` if the rotation is already done.
     ///
     /// - Parameters:
-    ///   - unlocks: the unlock methods of the slots to keep. Nil only creates a generation and revokes all links, which
-    ///     is enough if only resource keys leaked.
-    ///   - droppingOtherSlots: whether to drop the slots that none of them opens.
-    ///   - reseals: whether resources get new keys; otherwise anyone who has a resource key can still open its files.
-    ///   - bytesPerSecond: limits the reseal; nil for no limit.
-    ///   - resuming: whether to continue after a completed rotation.
-    /// - Returns: the progress; the last element has the outcome of each step. Iterating throws the errors of the
-    ///   operations; ``VaultError`` with code `invalidArgument` if there is no rotation to resume after, `integrity` if
-    ///   the audit log has faults.
+    ///   - unlocks: the unlock methods of the slots to keep. If nil, the root key is kept: the response only creates a
+    ///     generation and revokes all links, which is enough if only resource keys leaked.
+    ///   - droppingOtherSlots: whether to remove the slots that none of these methods opens.
+    ///   - reseals: whether resources get new keys. If not, anyone who has a resource key can still open the resource's
+    ///     files.
+    ///   - bytesPerSecond: the maximum number of bytes resealed per second; nil for no limit.
+    ///   - resuming: whether to continue after a rotation that is already done.
+    /// - Returns: the progress; the last element contains the outcome of each step. Iterating throws the errors of the
+    ///   operations; ``VaultError`` with code `invalidArgument` if there is no rotation after which to resume, or
+    ///   `integrity` if the audit log has faults.
     public func respondToLeak(
         unlockedBy unlocks: [Unlock]?, droppingOtherSlots: Bool = false, reseals: Bool = true,
         bytesPerSecond: Int64? = nil, resuming: Bool = false

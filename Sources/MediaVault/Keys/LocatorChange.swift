@@ -5,16 +5,17 @@ import VaultStorage
 extension KeyAdministration {
     /// Replaces the vault's locator key and recomputes every resource id.
     ///
-    /// Afterwards the old key no longer reveals whether the vault has a given URL. Another call finishes an interrupted
-    /// change.
+    /// Afterwards, the old key no longer reveals whether the vault has a given URL. If the change is interrupted,
+    /// another call finishes it.
     ///
-    /// Readers and downloads end with code `removed`, and opening a resource during the change fails with code `busy`;
-    /// afterwards every resource is found by its URL as before. If resources are stored for single users, all playback
-    /// links and tokens become void.
+    /// Open readers and downloads end with code `removed`, and opening a resource during the change fails with code
+    /// `busy`. Afterwards, every resource is found by its URL as before. If resources are stored for single users, all
+    /// playback links and tokens become invalid.
     ///
     /// - Returns: the new state of the keys.
-    /// - Throws: ``VaultError`` with code `integrity` if the settings fail authentication, or if some titles do: these
-    ///   keep their ids while all others have new ones; `busy`, `owned`, `storage`, `diskFull`.
+    /// - Throws: ``VaultError`` with code `integrity` if the settings fail authentication, or if some titles do, in
+    ///   which case these keep their old ids while all others have new ones; `busy` if another key operation is
+    ///   running; `owned` if this process is not the owner; `storage`, `diskFull`.
     public func changeLocator() async throws -> KeyReport {
         try store.requireOwner(to: "changes its keys")
         let (store, log) = (store, log)
@@ -22,7 +23,7 @@ extension KeyAdministration {
             await loaders.end(with: Self.renamed, refusing: ResourceNames.renaming)
             defer { loaders.resume() }
             let names = loaders.environment.names
-            // A running subscription has ids of the old locator until it ends.
+            // A running subscription uses ids derived with the old locator until it ends.
             let (unopened, report) = try await subscriptionChanges.exclusively {
                 try await downloads.rereading {
                     try await pool.run {
@@ -53,8 +54,8 @@ extension KeyAdministration {
     private static let renamed = VaultError(
         .removed, "the vault's resource ids are being recomputed; open the title again in a moment")
 
-    /// Returns the new names of principals under another locator. A principal keeps its old name if no resource has its
-    /// credentials.
+    /// Returns the new names of principals under another locator. A principal keeps its old name if no resource's
+    /// stored header fields contain the principal's credentials.
     private static func principals(
         in store: VaultStore, from old: Int, to new: Int
     ) throws -> [[UInt8]: [UInt8]] {

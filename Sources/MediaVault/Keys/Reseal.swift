@@ -2,23 +2,23 @@ import VaultModel
 import VaultStorage
 
 extension KeyAdministration {
-    /// Reseals resources, and titles with all their parts, under new keys, in case a resource key has leaked.
+    /// Reseals resources under new keys, in case a resource key has leaked. Titles are resealed with all their parts.
     ///
-    /// The resources most at risk go first: those of an interrupted reseal; then those under the oldest generation, and
-    /// among these the ones read last, because their keys were in memory last. A reseal needs free space for one
-    /// segment. Playback continues. Running imports are waited for first.
+    /// The resources most at risk are resealed first: those of an interrupted reseal, and then those under the oldest
+    /// generation. Among these, the most recently read go first, because their keys were in memory last. A reseal needs
+    /// free space for one segment. Playback continues. A reseal begins only after running imports have ended.
     ///
-    /// This does not help against an attacker who has a copy of the old segments and their key, nor while an attacker
-    /// knows the keyring that wraps the new keys: rotate, rewrap and retire first.
+    /// Resealing does not help against attackers who have a copy of the old segments and their key. Nor does it help
+    /// while attackers know the keyring that wraps the new keys, so rotate, rewrap and retire first.
     ///
     /// - Parameters:
-    ///   - references: the resources to reseal; if empty, all that the vault holds.
-    ///   - bytesPerSecond: the maximum plaintext bytes per second; nil for no limit.
-    /// - Returns: the progress, reported at most ten times a second; the last element contains the report. Ending it
-    ///   interrupts the reseal: resealed segments stay resealed, the vault records what is left, and continues when it
-    ///   is opened again or when a reseal is requested again. Iterating throws ``VaultError``: `owned` if this process
-    ///   is not the owner, `busy` if another key operation is running, `notHeld` if the vault does not know a resource,
-    ///   `diskFull`, `storage`.
+    ///   - references: the resources to reseal; if empty, everything that the vault holds.
+    ///   - bytesPerSecond: the maximum number of plaintext bytes per second; nil for no limit.
+    /// - Returns: the progress, reported at most ten times a second; the last element contains the report. Leaving the
+    ///   sequence interrupts the reseal. Resealed segments then stay resealed, and the vault records what is left, and
+    ///   continues when it is opened again or when a reseal is requested again. Iterating throws ``VaultError``:
+    ///   `owned` if this process is not the owner, `busy` if another key operation is running, `notHeld` if the vault
+    ///   does not know a resource, `diskFull`, `storage`.
     public func reseal(
         _ references: [MediaReference] = [], bytesPerSecond: Int64? = nil
     ) -> ProgressSequence<ResealProgress> {
@@ -35,7 +35,7 @@ extension KeyAdministration {
             throw VaultError(.invalidArgument, "a rate must be at least one byte per second")
         }
         var resources: [ResourceID] = []
-        // A running import seals under a key that no row has yet. A later import has a newer key.
+        // A running import seals under a key that is not in the index yet. A later import uses a newer key.
         let imports = loaders.environment.imports
         if references.isEmpty { try await imports.ended() }
         for reference in references {
@@ -69,11 +69,11 @@ extension KeyAdministration {
 
 /// The progress of a reseal.
 public struct ResealProgress: Hashable, Codable, Sendable {
-    /// The number of plaintext bytes resealed.
+    /// The number of plaintext bytes resealed so far.
     public let bytes: Int64
-    /// The number of plaintext bytes to reseal, as known at the beginning.
+    /// The number of plaintext bytes to reseal, as counted at the beginning.
     public let bytesTotal: Int64
-    /// The number of resources that are done.
+    /// The number of resources that are finished.
     public let resources: Int
     /// The number of resources to reseal.
     public let resourcesTotal: Int
@@ -85,19 +85,19 @@ public struct ResealProgress: Hashable, Codable, Sendable {
 
 /// The result of a reseal.
 public struct ResealReport: Hashable, Codable, Sendable {
-    /// Resources that have a new key, and nothing sealed under an older one.
+    /// The number of resources that have a new key, and nothing sealed under an older one.
     public internal(set) var resources = 0
-    /// Segments that were resealed.
+    /// The number of segments that were resealed.
     public internal(set) var segments = 0
-    /// Plaintext bytes in these segments.
+    /// The number of plaintext bytes in these segments.
     public internal(set) var bytes: Int64 = 0
-    /// Damaged segments found; the damaged part becomes a gap.
+    /// The number of damaged segments found. The damaged part of each becomes a gap.
     public internal(set) var damage = 0
-    /// Resources that keep an older key, because their rows or a file cannot be read.
+    /// The number of resources that keep an older key, because their rows or a file cannot be read.
     public internal(set) var problems = 0
 
-    /// The names that receipts use for the requested resources (``Receipt/subject``), in the same order; empty if all
-    /// resources were meant.
+    /// The names that receipts use for the requested resources (``Receipt/subject``), in the order of the request;
+    /// empty if all resources were to be resealed.
     public let subjects: [String]
 
     /// Creates a report with all counts at zero.

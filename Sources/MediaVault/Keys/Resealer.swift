@@ -1,8 +1,8 @@
 import VaultModel
 import VaultStorage
 
-/// One reseal, resource by resource and segment by segment, concurrent with all other use of the vault. An interrupted
-/// reseal continues where it stopped.
+/// One run of a reseal, which goes resource by resource and segment by segment, while the vault is otherwise used as
+/// usual. An interrupted reseal continues where it stopped.
 struct Resealer {
     let keys: KeyAdministration
     let order: ResealOrder
@@ -13,24 +13,25 @@ struct Resealer {
     private var bytesTotal: Int64 = 0
     private var resourcesTotal = 0
     private var lastReport: ContinuousClock.Instant?
-    /// How many segments are sealed at a time: one can be sealed while another waits for the disk.
+    /// The maximum number of segments sealed at a time. With two, one can be sealed while the other waits for the disk.
     private var width = 2
-    /// Segments that were tried, with the blocks known to be bad at the time; trying again without a change is useless.
+    /// The segments that were tried, each with its blocks that were known to be bad at the time. Trying a segment again
+    /// is useless unless these have changed.
     private var tried: [SegmentID: Set<Int>] = [:]
-    /// Segments that did not match their rows once. A second mismatch is final.
+    /// The segments that have failed to match their rows once. A second mismatch is final.
     private var changed: Set<SegmentID> = []
 
-    /// A resource being resealed; the lease keeps its loader alive.
+    /// A resource being resealed. The lease keeps its loader alive.
     private struct Entry {
         let loader: ResourceLoader
         let lease: LoaderLease
     }
 
-    /// The number of resources that get their keys before one catalog backup covers them all. Without the new key in
-    /// the backup, an index rebuild could not adopt segments sealed under it.
+    /// The number of resources that get their new keys before one catalog backup that covers them all. An index rebuild
+    /// could not adopt segments sealed under a new key that is missing from the backup.
     private static let batch = 64
     private static let pageSize = 64
-    /// How long to wait for segments that are still being written.
+    /// How long to wait before checking again whether segments are still being written.
     private static let patience: Duration = .seconds(1)
     private static let interval: Duration = .milliseconds(100)
 
@@ -44,7 +45,7 @@ struct Resealer {
         pace = order.bytesPerSecond.map { RateLimit(bytesPerSecond: $0, now: .now) }
     }
 
-    /// Runs the reseal; the last step reported contains the report.
+    /// Runs the reseal. The last progress reported contains the report.
     mutating func run() async throws {
         let named = order.resources
         let queue = try await blocking { store in
@@ -59,7 +60,8 @@ struct Resealer {
             rest = rest.dropFirst(Self.batch)
         }
         let (log, order, finished) = (keys.log, order, done)
-        // A title is resealed when all its parts are, except parts that were added or removed during the run.
+        // A title counts as resealed once all its parts are, except for parts that were added or removed during the
+        // run.
         let left = Set(queue).subtracting(finished)
         try await blocking { store in
             let whole =
@@ -80,7 +82,9 @@ struct Resealer {
         progress()
     }
 
-    /// - Returns: the resources that this run has finished.
+    /// Reseals a batch of resources.
+    ///
+    /// - Returns: the resources that are finished.
     private mutating func reseal(_ batch: [ResourceID]) async throws -> [ResourceID] {
         var entries: [Entry] = []
         var done: [ResourceID] = []
@@ -115,9 +119,10 @@ struct Resealer {
 
     private enum Beginning {
         case begun(Entry)
-        /// Done earlier in this run, which was interrupted: its receipt is still to be written.
+        /// The resource was finished earlier in this reseal, which was then interrupted; its receipt has yet to be
+        /// written.
         case doneBefore
-        /// The resource was removed, or does not open.
+        /// The resource is left out, because it was removed or does not open.
         case left
     }
 
@@ -140,9 +145,9 @@ struct Resealer {
 
     private enum Outcome {
         case done
-        /// A segment is still being written.
+        /// A segment is still being written, or cannot be replaced yet.
         case growing
-        /// Something cannot be read.
+        /// A segment cannot be read, so the resource keeps an older key.
         case stuck
         /// The resource was removed during the reseal.
         case gone
@@ -151,7 +156,8 @@ struct Resealer {
     private mutating func sealAll(of loader: ResourceLoader) async throws -> Outcome {
         let record = loader.record
         while true {
-            // Segments that were tried come up again, and must not hide those after them.
+            // Segments that were already tried appear in the page again, so the limit grows to leave room for those
+            // after them.
             let limit = Self.pageSize + tried.count
             let page = try await blocking { _ in try record.resealTasks(limit: limit) }
             let known = tried
@@ -165,7 +171,7 @@ struct Resealer {
         }
     }
 
-    /// Seals segments again, several at a time. If the disk has space for only one, one at a time.
+    /// Reseals segments, several at a time. If the disk does not have enough space for several, one at a time.
     private mutating func seal(_ tasks: [ResealTask], of loader: ResourceLoader) async throws {
         let resealer = SegmentResealer(loader: loader)
         var waiting = tasks[...]
@@ -189,7 +195,7 @@ struct Resealer {
         for task in refused { try await note(try await sealAlone(task, resealer), of: task) }
     }
 
-    /// Reseals a segment that did not fit on the disk beside another; if necessary, frees space for it.
+    /// Reseals a segment that did not fit on the disk alongside another. If it still does not fit, frees space for it.
     private func sealAlone(_ task: ResealTask, _ resealer: SegmentResealer) async throws -> SegmentResealer.Outcome {
         let outcome = await resealer.seal(task)
         guard case .full = outcome, try await blocking({ $0.quota.freeDiskSpace() }) else { return outcome }
@@ -211,13 +217,13 @@ struct Resealer {
         case .failed(let error): throw error
         }
         let delay = pace?.take(task.segment.length, now: .now)
-        // Report progress before a long wait, which would otherwise delay it.
+        // Report progress before a long wait, because the wait would delay the report.
         if let delay, delay > Self.interval { lastReport = nil }
         progress()
         if let delay { try await Task.sleep(for: delay) }
     }
 
-    /// Runs a call on the blocking pool.
+    /// Runs a blocking call on the blocking pool.
     private func blocking<Result: Sendable>(
         _ call: @escaping @Sendable (VaultStore) throws -> Result
     ) async throws -> Result {
@@ -242,24 +248,24 @@ struct Resealer {
     }
 }
 
-/// Seals segments of one resource again, each on its own, so that one can be sealed while another is synced.
+/// Reseals segments of one resource, each separately, so that one can be sealed while another is synced.
 struct SegmentResealer: Sendable {
     let loader: ResourceLoader
 
     enum Outcome: Sendable {
         case sealed
-        /// Nothing is known about the bytes: the segment stays as it is.
+        /// The segment cannot be read, so nothing is known about its bytes. It stays as it is.
         case unreadable
-        /// The segment does not open: the damaged part becomes a gap.
+        /// The segment does not open. Its damaged part becomes a gap.
         case damaged
-        /// The segment was removed or invalidated: its rows must be read again.
+        /// The segment was removed or invalidated, so its rows must be read again.
         case changed
-        /// The disk has no space for it now.
+        /// The disk has no space for the new segment at the moment.
         case full(VaultError)
         case failed(any Error)
     }
 
-    /// Seals a segment again, and redirects readers to the new segment.
+    /// Reseals a segment, and redirects readers to the new segment.
     func seal(_ task: ResealTask) async -> Outcome {
         let (record, store) = (loader.record, loader.store)
         do {
@@ -284,15 +290,16 @@ struct SegmentResealer: Sendable {
 }
 
 extension ResourceLoader {
-    /// Returns whether a closed segment can be replaced: the loader knows it at this length, or no fetch is running.
-    /// While segments are being joined, the index may name one that the loader does not know yet.
+    /// Returns whether a closed segment can be replaced. It can if the loader knows the segment at this length, or if
+    /// no fetch is running, but not while segments are being joined, because the index may then name a segment that the
+    /// loader does not know yet.
     func canReplace(_ segment: SegmentDescription) -> Bool {
         guard !joining.withLock(\.isRunning) else { return false }
         return look { $0.map.length(of: segment.id) == segment.length } || !isFetching
     }
 
-    /// Redirects readers to new segments with the same bytes. A reader of an old segment either still has it open, or
-    /// looks it up again.
+    /// Redirects readers to new segments with the same bytes. A reader that uses an old segment either still has it
+    /// open or looks up its position again.
     func exchange(_ old: [SegmentDescription], for new: [SegmentDescription]) {
         change { state in
             state.map.exchange(old.map(\.id), for: new)

@@ -3,30 +3,31 @@ import VaultModel
 import VaultStorage
 
 extension KeyAdministration {
-    /// Removes resources, and titles with all their parts, so that no key of the keyring opens what remains of them.
+    /// Removes resources, and titles with all their parts, so that no key in the keyring opens what remains of them.
     ///
-    /// The resources leave the download queue, their keys are deleted, their segments are removed, and their readers
-    /// end with code `removed`. Then the generation is replaced: a new one is created, every other key is rewrapped
-    /// under it, and the generations that wrapped the deleted keys are destroyed. After that, the keyring cannot open a
-    /// wrapped key that remains in freed blocks of the drive or in a copy of the index.
+    /// The resources are removed from the download queue, their keys are deleted, their segments are removed, and their
+    /// readers end with code `removed`. The generation is then replaced: a new one is created, all other keys are
+    /// rewrapped under it, and the generations that wrapped the deleted keys are destroyed. After that, the keyring
+    /// cannot open a wrapped key that remains in freed blocks of the drive or in a copy of the index.
     ///
-    /// An earlier copy of the keyring, together with its key or passphrase, still opens an earlier copy of the folder:
-    /// nothing here affects copies. The audit log gets a receipt for each resource.
+    /// An earlier copy of the keyring, together with its key or passphrase, still opens an earlier copy of the folder,
+    /// because a shred does not affect copies. The audit log gets a receipt for each resource.
     ///
-    /// Opening the vault again finishes an interrupted shred.
+    /// An interrupted shred is finished after the vault is opened again.
     ///
     /// - Parameters:
-    ///   - references: the resources to remove; each is tried, and failures are listed in the report.
+    ///   - references: the resources to remove. Each is tried, and failures are listed in the report.
     ///   - quick: whether to keep the generation until it is rotated and retired; receipts then say *removed*.
     /// - Throws: ``VaultError``: `owned` if this process is not the owner, `busy` if another key operation is running,
-    ///   `storage` or `diskFull` if traces of deleted data may remain: the next shred, or the next opening of the
-    ///   vault, finishes the work.
+    ///   `storage` or `diskFull` if traces of deleted data may remain, in which case the next shred, or the next
+    ///   opening of the vault, finishes the work.
     public func shred(_ references: [MediaReference], quick: Bool = false) async throws -> ShredReport {
         try store.requireOwner(to: "shreds titles")
         return try await lock.exclusively(.shred) {
             var titles: [ShreddedTitle] = []
             let store = store
-            // Someone who can change files could have unlinked a part from its title, to save it from the shred.
+            // Someone who can change the files could have unlinked a part from its title to save the part from the
+            // shred.
             try await pool.run { try store.index.linkParts() }
             for reference in references { titles.append(try await shredOne(reference, quick: quick)) }
             let kept = try await finishShreds()
@@ -42,7 +43,7 @@ extension KeyAdministration {
         do {
             let (log, resource) = (log, try await loaders.name(reference))
             let subject = log.subject(of: resource.id)
-            // First, so that the queue does not fetch the resource again.
+            // The resource leaves the queue first, so that the queue does not fetch it again.
             try await downloads.forget(resource)
             let bytes = try await loaders.remove(resource, byOwner: true) { store, id in
                 try store.shred(id, isQuick: quick, noting: log)
@@ -55,7 +56,7 @@ extension KeyAdministration {
 
     /// Finishes pending shreds. The caller must hold the key operation lock.
     ///
-    /// - Returns: generations that could not be destroyed, because a key that they wrap does not open.
+    /// - Returns: the generations that could not be destroyed, because a key that they wrap does not open.
     func finishShreds() async throws -> [Int] {
         let (store, log) = (store, log)
         return try await pool.run { try store.finishShreds(noting: log) }
@@ -63,9 +64,9 @@ extension KeyAdministration {
 }
 
 extension KeyAdministration {
-    /// Destroys rows, keyring and files. The caller then closes the vault.
+    /// Destroys the vault's rows, keyring and files. The caller then closes the vault.
     ///
-    /// - Throws: as ``Vault/destroy(vaultID:)``.
+    /// - Throws: the errors of ``Vault/destroy(vaultID:)``.
     func destroy(vaultID: String) async throws -> DestructionReport {
         try store.requireOwner(to: "destroys it")
         guard vaultID == store.keyring.vaultID.hex else {
@@ -86,37 +87,37 @@ extension KeyAdministration {
         }
     }
 
-    /// Destroys rows, keyring and files. Blocks.
+    /// Destroys the vault's rows, keyring and files. Blocks.
     private static func destroy(_ store: VaultStore, noting log: AuditLog) throws -> DestructionReport {
         let resources = try store.destroyRows()
         let backups = store.keyring.generationRecords.map(\.backups).max() ?? 0
         try log.place.destroyCopies(of: store.keyring.vaultID)
-        // After this, nothing can be read.
+        // Once the keyring is destroyed, nothing in the vault can be read.
         try log.destroyKeyring(resources: resources)
-        // Without the keyring, files that cannot be removed are noise.
+        // Without the keyring, files that cannot be removed are indistinguishable from noise.
         try? store.finishDestruction()
         return DestructionReport(vaultID: store.keyring.vaultID.hex, resources: Int(resources), backups: backups)
     }
 }
 
-/// The outcome for one resource to shred.
+/// The outcome of a shred for one resource.
 public struct ShreddedTitle: Hashable, Sendable {
-    /// Its URL, without credentials.
+    /// The resource's URL, without credentials.
     public let url: String
-    /// The size of its removed files in bytes; nil if it was not shredded.
+    /// The size of the resource's removed files in bytes; nil if the resource was not shredded.
     public let bytes: Int64?
-    /// Its name in the receipt, ``Receipt/subject``; nil if it was not shredded.
+    /// The resource's name in the receipt, ``Receipt/subject``; nil if the resource was not shredded.
     public let subject: String?
-    /// Why it was not shredded; nil if it was.
+    /// Why the resource was not shredded; nil if it was.
     public let error: VaultError?
 }
 
 /// The result of a shred.
 public struct ShredReport: Hashable, Sendable {
-    /// The requested resources, in the same order.
+    /// The outcomes for the requested resources, in the order of the request.
     public let titles: [ShreddedTitle]
-    /// The outcome in the receipts: ``Receipt/Outcome/destroyed`` if the keyring can no longer open any remaining
-    /// wrapped key; ``Receipt/Outcome/removed`` if the generation that wrapped the keys still exists.
+    /// The outcome stated in the receipts: ``Receipt/Outcome/destroyed`` if the keyring can no longer open any
+    /// remaining wrapped key, or ``Receipt/Outcome/removed`` if the generation that wrapped the keys still exists.
     public let outcome: Receipt.Outcome
     /// The current generation.
     public let generation: Int
@@ -126,9 +127,9 @@ public struct ShredReport: Hashable, Sendable {
 public struct DestructionReport: Hashable, Codable, Sendable {
     /// The vault's id in hex.
     public let vaultID: String
-    /// The number of resources, including those that an earlier attempt deleted.
+    /// The number of resources destroyed, including those that an earlier attempt deleted.
     public let resources: Int
-    /// The number of keyring backups, as counted when they were created: each still opens a copy of the folder.
+    /// The number of keyring backups, as counted when they were created. Each of them still opens a copy of the folder.
     public let backups: Int
 
     private enum CodingKeys: String, CodingKey {

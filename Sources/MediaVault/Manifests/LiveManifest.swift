@@ -2,38 +2,40 @@ import VaultCrypto
 import VaultManifest
 import VaultModel
 
-/// A copy of a manifest that may change at its origin. It is kept only in memory, and only while it is useful.
+/// A copy of a manifest that may change at its origin. The copy is kept only in memory, and only while it is useful.
 struct LiveManifest: Sendable {
     let manifest: Manifest
-    /// What its origin states about it.
+    /// What is known of the manifest without its text.
     let information: ContentInformation
-    /// Distinguishes it from earlier versions.
+    /// The name of this version of the manifest, which distinguishes it from earlier versions.
     let version: String
-    /// The variables that it was parsed with.
+    /// The variables with which the manifest was parsed.
     let variables: [String: String]
-    /// The time of the request whose answer last confirmed it; nil if it was stored in an earlier run.
+    /// The time of the request whose answer last confirmed the manifest; nil if the manifest was read from the vault,
+    /// or was stale when it was read.
     var confirmed: ContinuousClock.Instant?
-    /// A hash of its text; nil if it is small, or was stored.
+    /// A hash of the manifest's text; nil if the text is small, or was stored.
     var digest: ManifestDigest?
-    /// How long a thread has worked on it; zero if it is small.
+    /// How long threads have worked on the manifest; zero if it is small.
     var work: Duration = .zero
 
-    /// Minimum time between two requests to the origin. Players request a manifest twice at the start, and again at
+    /// The minimum time between two requests to the origin. Players request a manifest twice at the start, and again at
     /// most every half target duration, which is seldom below a second (RFC 8216 section 6.3.4).
     static let shortestPause: Duration = .milliseconds(500)
-    /// That minimum as a multiple of the work, so that one manifest takes at most a quarter of a processor.
+    /// The minimum time as a multiple of ``work``, so that one manifest takes up at most a quarter of a processor.
     private static let pauseAfterWork = 4
     /// How long a manifest of unknown duration is useful, and the maximum for any manifest.
     private static let usualWindow: Duration = .seconds(30)
     private static let longestWindow: Duration = .seconds(3600)
 
-    /// Whether the origin was asked too recently to be asked again; a manifest that takes much work waits longer.
+    /// Returns whether the origin was asked too recently to be asked again. The pause is longer for a manifest that
+    /// takes much work.
     func isRecent(now: ContinuousClock.Instant) -> Bool {
         confirmed.map { now - $0 < max(Self.shortestPause, work * Self.pauseAfterWork) } ?? false
     }
 
-    /// Whether it may be served although the origin does not answer: only while something that it names may still
-    /// exist.
+    /// Returns whether the copy may be served although the origin does not answer. This is so only while something that
+    /// the manifest names may still exist.
     func isOfUse(now: ContinuousClock.Instant) -> Bool {
         let window = min(manifest.window ?? Self.usualWindow, Self.longestWindow)
         return confirmed.map { now - $0 < window } ?? false
@@ -44,35 +46,35 @@ struct LiveManifest: Sendable {
 struct ManifestDigest: Hashable, Sendable {
     private let bytes: [UInt8]
 
-    /// Blocks for a large text.
+    /// Computes the digest. For a large text, this blocks.
     init(of text: [UInt8]) {
         bytes = KeyDerivation.checksum(.manifest, text)
     }
 }
 
-/// The manifests that are being played: a value.
+/// The manifests that are being played. A value.
 ///
-/// Each is remembered as long as its owner, the loader of its resource, lives; so nothing of a removed, shredded or
-/// idle resource stays.
+/// Each is remembered only as long as its owner lives, which is the loader of its resource. So nothing of a removed,
+/// shredded or idle resource is kept.
 struct PlayedManifests {
-    /// A rewritten text, with what it was made from and for.
+    /// A rewritten manifest text, with the version from which it was made and the link for which it was made.
     struct Text {
         let manifest: RewrittenManifest
         let version: String
         let scope: LinkScope
         let service: String
-        /// The keyring revision, which increases when links are revoked.
+        /// The keyring revision at the time, which increases when links are revoked.
         let revision: Int64
     }
 
     private struct Entry {
         weak var owner: (any AnyObject & Sendable)?
         let lock = AsyncLock()
-        /// Whether it was read as a manifest, or begins like one.
+        /// Whether the resource was read as a manifest, or begins like one.
         var isManifest = false
         var live: LiveManifest?
         var text: Text?
-        /// The last refused text, if it is large, and the reason.
+        /// The text that was last refused, if it is large, and the reason.
         var refusal: (digest: ManifestDigest, error: VaultError)?
         var lastUse = 0
 
@@ -80,13 +82,13 @@ struct PlayedManifests {
         var weight: Int { live?.manifest.weight ?? 0 }
     }
 
-    /// Maximum bytes of all texts together.
+    /// The maximum number of bytes in all texts together.
     private let maxBytes: Int
-    /// Maximum memory of all live manifests together; the one used last stays even if it exceeds this.
+    /// The maximum memory of all live manifests together. The most recently used one is kept even if it exceeds this.
     private let maxWeight: Int
     private var entries: [ResourceID: Entry] = [:]
     private var uses = 0
-    /// The URLs of live manifests, without queries: low-latency players use a new query each time.
+    /// The URLs of live manifests, without queries, because low-latency players use a new query each time.
     private var liveURLs: Set<String> = []
 
     private static let maxLiveURLs = 64
@@ -95,9 +97,11 @@ struct PlayedManifests {
         (self.maxBytes, self.maxWeight) = (maxBytes, maxWeight)
     }
 
-    /// Returns the lock under which one manifest is read and rewritten.
+    /// Returns the lock under which a manifest is read and rewritten.
     ///
-    /// - Parameter owner: the manifest is remembered as long as the owner lives.
+    /// - Parameters:
+    ///   - id: the manifest's resource.
+    ///   - owner: the object that the manifest is remembered for; it is forgotten once its owner is released.
     mutating func lock(of id: ResourceID, owner: any AnyObject & Sendable) -> AsyncLock {
         entries = entries.filter { $0.value.owner != nil }
         uses += 1
@@ -108,19 +112,20 @@ struct PlayedManifests {
         return entry.lock
     }
 
-    /// Whether a resource is known to be a manifest, whatever its type and path say.
+    /// Returns whether a resource is known to be a manifest, whatever its type and path suggest.
     func contains(_ id: ResourceID) -> Bool {
         guard let entry = entries[id], entry.owner != nil else { return false }
         return entry.isManifest
     }
 
-    /// Records whether a resource is a manifest, whatever its type and path say.
+    /// Records whether a resource is a manifest, whatever its type and path suggest.
     mutating func note(_ id: ResourceID, isManifest: Bool = true) { entries[id]?.isManifest = isManifest }
 
-    /// Returns the copy of a live manifest.
+    /// Returns the copy of a live manifest; nil if none is kept.
     func live(_ id: ResourceID) -> LiveManifest? { entries[id]?.live }
 
-    /// Keeps or drops the copy of a live manifest. The least recently used copies make room for it.
+    /// Replaces the copy of a live manifest, or drops it if `live` is nil. To make room, the least recently used copies
+    /// are dropped.
     mutating func keep(_ live: LiveManifest?, of id: ResourceID, at url: MediaURL) {
         entries[id]?.live = live
         note(id)
@@ -133,19 +138,19 @@ struct PlayedManifests {
         }
     }
 
-    /// Whether this URL with another query names a live manifest.
+    /// Returns whether this URL, apart from its query, names a live manifest.
     func isLikelyLive(_ url: MediaURL) -> Bool { liveURLs.contains(Self.name(of: url)) }
 
-    /// Returns the kept text for a link, of any version; nil if none is kept.
+    /// Returns the text kept for a link, whatever its version; nil if none is kept.
     func text(of id: ResourceID, for scope: LinkScope, at service: String, revision: Int64) -> Text? {
         guard let text = entries[id]?.text, text.scope == scope, text.revision == revision,
-            // Only the links in an MPD name the service.
+            // Only an MPD has links that name the service.
             text.service == service || text.manifest.kind == .hls
         else { return nil }
         return text
     }
 
-    /// Returns why a text was refused; nil if it was not, or if another text was refused since.
+    /// Returns why a text was refused; nil if it was not refused, or if another text has been refused since then.
     func refusal(of digest: ManifestDigest, _ id: ResourceID) -> VaultError? {
         entries[id]?.refusal.flatMap { $0.digest == digest ? $0.error : nil }
     }
@@ -155,7 +160,7 @@ struct PlayedManifests {
         entries[id]?.refusal = (digest, error)
     }
 
-    /// Keeps a text in place of its resource's last one. The least recently used texts make room for it.
+    /// Keeps a text in place of its resource's previous one. To make room, the least recently used texts are dropped.
     mutating func keep(_ text: Text, of id: ResourceID) {
         entries[id]?.text = text
         note(id)

@@ -1,40 +1,43 @@
 import VaultManifest
 package import VaultModel
 
-/// Detects by its first bytes what a player may take for a manifest, whatever its type and path say.
+/// Detects from a resource's first bytes whether a player may take it for a manifest, whatever its type and path
+/// suggest.
 ///
-/// Players look at the content, too, and request what they find in it without the vault. So a playlist of another kind
-/// or in another encoding that some player accepts counts as a manifest, too; it is refused when it is parsed.
+/// Players look at the content too, and they request what they find in it without going through the vault. So a
+/// playlist of another kind, or in another encoding, also counts as a manifest if some player accepts it; it is then
+/// refused when it is parsed.
 package enum ManifestContent {
-    /// How much of a text is examined; players examine less.
+    /// How many bytes of a text are examined. Players examine fewer.
     private static let textBytes = 64 << 10
-    /// Maximum bytes read before the decision. This also bounds the ID3 tags that are skipped.
+    /// The maximum number of bytes read before the content is identified. It also limits the ID3 tags that are skipped.
     package static let maxBytes = 1 << 20
-    /// Minimum bytes that show whether a text may begin.
+    /// The minimum number of bytes that show whether a text may begin here.
     static let minBytes = 16
-    /// Maximum ID3 tags in a row; media have one.
+    /// The maximum number of consecutive ID3 tags. Media have one.
     private static let maxTags = 8
 
-    /// Returns how many first bytes identify the content; no more than the given ones if those suffice.
+    /// Returns how many first bytes are needed to identify the content. If the given bytes suffice, this is no more
+    /// than their number.
     package static func bytesNeeded(after start: [UInt8]) -> Int {
         guard start.count >= minBytes else { return minBytes }
         guard let offset = offsetOfText(in: start) else { return start.count }
-        // Nothing is searched for behind a longer tag.
+        // Bytes after a tag that is too long are not searched.
         return offset + minBytes > maxBytes ? start.count : min(offset + textBytes, maxBytes)
     }
 
-    /// Returns whether these first bytes may begin a text, which is always so for `minBytes` or more. Then a player
-    /// gets them only after more bytes have shown what they begin.
+    /// Returns whether a text may begin with these first bytes; always true for at least `minBytes` of them. If it is
+    /// true, a player gets the bytes only after more of them have shown what they begin.
     package static func mayBeginText(_ start: [UInt8]) -> Bool {
         guard start.count < minBytes else { return true }
         guard let first = start.first(where: { $0 != 0 && !isMark($0) }) else { return false }
         return isBlank(first) || isLetter(first) || "#<[".utf8.contains(first)
     }
 
-    /// Returns the kind of manifest that begins with these bytes; nil if they begin anything else.
+    /// Returns the kind of manifest that begins with these bytes; nil if something else does.
     ///
-    /// XML with the root element of a DASH manifest further on, such as after a document type, counts as DASH; if it is
-    /// not, it is refused when it is parsed. Text in UTF-16 or behind an ID3 tag counts, too.
+    /// XML in which the root element of a DASH manifest comes later, for example after a document type, counts as DASH.
+    /// If it is not DASH, it is refused when it is parsed. Text in UTF-16 or after an ID3 tag also counts.
     package static func kind(of start: [UInt8]) -> ManifestKind? {
         guard let offset = offsetOfText(in: start), offset < start.count else { return nil }
         let text = start[offset...].prefix(textBytes).filter { $0 != 0 }.drop { isMark($0) || isBlank($0) }
@@ -48,7 +51,8 @@ package enum ManifestContent {
         }
     }
 
-    /// Returns where a text may begin, which is past these bytes if an ID3 tag ends there; nil if they begin media.
+    /// Returns the offset at which a text may begin; nil if the bytes begin media. The offset is past the end of these
+    /// bytes if an ID3 tag reaches that far.
     private static func offsetOfText(in start: [UInt8]) -> Int? {
         var offset = 0
         for _ in 0..<maxTags {
@@ -58,7 +62,8 @@ package enum ManifestContent {
         guard offset < start.count else { return offset }
         let first = start[offset...].prefix(8)
         let isWide = first.contains(0)
-        // UTF-16 and UTF-32 have a zero in every character; an MP4 box has no mark, and its name follows the zeros.
+        // In UTF-16 and UTF-32, every character here contains a zero byte. An MP4 box has no byte order mark, and its
+        // name follows its zeros.
         let text = first.filter { $0 != 0 }.drop(while: isMark)
         if isWide, first.count == 8, text.count > 4 { return nil }
         guard let byte = text.first else { return isWide ? nil : offset }
@@ -66,7 +71,8 @@ package enum ManifestContent {
             || isLetter(byte) && !isWide && mayBeScheme(start[offset...]) ? offset : nil
     }
 
-    /// Returns the length of the ID3 tag that begins here (ID3v2.4 §3.1), which players skip; nil if there is none.
+    /// Returns the length of the ID3 tag that begins here (ID3v2.4 §3.1), which players skip; nil if no tag begins
+    /// here.
     private static func tagLength(_ bytes: ArraySlice<UInt8>) -> Int? {
         let head = Array(bytes.prefix(10))
         guard head.count == 10, head.starts(with: "ID3".utf8), head[3] != 0xFF, head[4] != 0xFF,
@@ -76,9 +82,9 @@ package enum ManifestContent {
         return 10 + size + (head[5] & 0x10 == 0 ? 0 : 10)
     }
 
-    /// The beginnings of other playlists that players open, from several players, Windows and mpv.
+    /// The beginnings of other playlist formats that several players, Windows and mpv open.
     private static let lists = ["[playlist]", "[reference]", "[internetshortcut]", "# mpv edl"].map { Array($0.utf8) }
-    /// The root elements of manifests and of other playlists that players open.
+    /// The root elements of manifests and of other playlist formats that players open.
     private static let roots = ["mpd", "smoothstreamingmedia", "playlist", "asx", "smil", "winampxml"]
         .map { Array($0.utf8) }
 
@@ -97,7 +103,8 @@ package enum ManifestContent {
         return false
     }
 
-    /// Returns whether the bytes may begin with a scheme and `://`; a shorter start of that is enough.
+    /// Returns whether the bytes may begin with a scheme and `://`. If there are too few bytes to tell, an incomplete
+    /// beginning suffices.
     private static func mayBeScheme(_ bytes: ArraySlice<UInt8>) -> Bool {
         let name = bytes.prefix(16).prefix { isLetter($0) }
         let rest = bytes[name.endIndex...].prefix(3)
@@ -110,7 +117,7 @@ package enum ManifestContent {
             let isRoot = roots.contains { root in name.starts(with: root) { $0.asciiLowercased == $1 } }
             guard isRoot else { return false }
             if text[index - 1] == UInt8(ascii: "<") { return true }
-            // A namespace prefix.
+            // The root element may have a namespace prefix.
             guard text[index - 1] == UInt8(ascii: ":") else { return false }
             let before = text[..<(index - 1)].last { !isLetter($0) }
             return before == UInt8(ascii: "<")
@@ -119,7 +126,7 @@ package enum ManifestContent {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
-    /// Whether a byte belongs to a byte order mark, in any encoding.
+    /// Returns whether a byte occurs in a byte order mark, in any encoding.
     private static func isMark(_ byte: UInt8) -> Bool {
         byte == 0xEF || byte == 0xBB || byte == 0xBF || byte == 0xFE || byte == 0xFF
     }
@@ -131,9 +138,10 @@ package enum ManifestContent {
 }
 
 extension MediaReader {
-    /// Returns the first bytes, enough to identify the content if there are so many; nil at the end.
+    /// Returns the first bytes of the resource, or nil at the end. They are enough to identify the content, unless the
+    /// resource has too few.
     ///
-    /// - Throws: as ``next()``.
+    /// - Throws: the errors of ``next()``.
     package func start() async throws -> [UInt8]? {
         guard var start = try await next() else { return nil }
         while start.count < ManifestContent.bytesNeeded(after: start), let more = try await next() { start += more }

@@ -1,43 +1,47 @@
 import VaultManifest
 import VaultModel
 
-/// Decides which playback link replaces a reference in a manifest.
+/// Decides which kind of playback link replaces a reference in a manifest.
 struct ManifestLinker: Sendable {
-    /// A link, before its text is made.
+    /// A kind of link, decided before the link's text is written.
     enum Link: Hashable {
-        /// The capability of the manifest's own link opens it.
+        /// A link that is opened by the capability of the manifest's own link.
         case inScope
-        /// A capability for the reference's folder: one for thousands of segments.
+        /// A link with a capability for the reference's folder, so that one capability suffices for thousands of
+        /// segments.
         case folder(Capability.Kind)
-        /// A capability for this reference alone, as the principal.
+        /// A link with a capability for this reference alone, which acts as the principal.
         case target(Capability.Kind, principal: [UInt8])
     }
 
     /// What the manifest's own link opens.
     let scope: LinkScope
-    /// The URL that the manifest came from: the link's URL, or where a redirect led from there.
+    /// The URL that the manifest came from: the link's URL, or the URL to which a redirect led from there.
     let base: MediaURL
-    /// Whether a manifest or a redirect named the manifest.
+    /// Whether another manifest or a redirect, rather than the operator, named the manifest.
     let isDerived: Bool
     /// The user for whom the manifest was requested from its origin; nil if no credentials were sent.
     let principal: [UInt8]?
-    /// The variables that the manifest defines for the playlists that it names.
+    /// The variables that the manifest defines for the playlists it names.
     var exports: PlaylistVariables?
 
-    /// Returns the variables that the link to a reference carries: only playlists import any.
+    /// Returns the variables that the link to a reference carries; nil unless the reference is a playlist, because
+    /// nothing else imports variables.
     func variables(for reference: ManifestReference) -> PlaylistVariables? {
         reference.role == .playlist ? exports : nil
     }
 
-    /// Decides on one reference.
+    /// Returns the kind of link that replaces a reference.
     func link(to reference: ManifestReference) -> Link {
-        // The operator named the manifest's authority, and a web origin is its authority: so it may name its own
-        // resources, wherever it is. The operator did not name anything else in the manifest, so that reaches only
-        // public addresses or an allowed host. A manifest that was itself derived never leads further than that.
+        // The operator named the manifest's authority, and a web origin is its own authority, so the manifest may name
+        // resources of that origin wherever it is. The operator did not name anything else in the manifest, so any
+        // other link reaches only public addresses or an allowed host. A manifest that is itself derived never reaches
+        // further than that.
         guard reference.url.origin == base.origin, isNamed(base) else { return .folder(.derived) }
         let kind: Capability.Kind = isDerived ? .derived : .named
-        // Credentials go only to the origin that they were given for, and only for resources that it names itself. A
-        // folder is not a target: its link would send them for any URL that a player makes up.
+        // Credentials are sent only to the origin for which they were given, and only for resources that the manifest
+        // names itself. A folder is not such a resource, because a link to it would send them for any URL that a player
+        // makes up.
         if let principal, !reference.isFolder, base.origin == scope.url.origin {
             return .target(kind, principal: principal)
         }
@@ -48,12 +52,13 @@ struct ManifestLinker: Sendable {
         return .inScope
     }
 
-    /// Whether a URL is at the authority that the link names, or at the same host over TLS.
+    /// Returns whether a URL is at the authority that the link names, or at the same host over TLS.
     private func isNamed(_ url: MediaURL) -> Bool {
         url.origin == scope.url.origin || url.isUpgrade(of: scope.url)
     }
 
-    /// Returns a reference relative to the manifest's own link; nil if it must be spelled from the root.
+    /// Returns a reference relative to the manifest's own link; nil if the reference must be written as a path from the
+    /// root.
     ///
     /// A relative reference is far shorter than a link from the root, and one folder may hold thousands of segments.
     func relative(to url: MediaURL) -> String? {
@@ -62,7 +67,8 @@ struct ManifestLinker: Sendable {
         let folder = own[...slash]
         guard url.path.utf8.starts(with: folder) else { return nil }
         let rest = url.path.utf8.dropFirst(folder.count)
-        // A first segment with a colon would be a scheme, and a leading slash the root (RFC 3986 section 4.2).
+        // A first segment with a colon would be read as a scheme, and a leading slash as the root (RFC 3986 section
+        // 4.2).
         guard let first = rest.first, first != UInt8(ascii: "/"),
             !rest.prefix(while: { $0 != UInt8(ascii: "/") }).contains(UInt8(ascii: ":"))
         else { return nil }
@@ -71,7 +77,8 @@ struct ManifestLinker: Sendable {
 }
 
 extension MediaURL {
-    /// The URL as a manifest may contain it: the request with the link must name exactly what the capability is for.
+    /// The URL in the form in which a manifest may contain it. A request through the link must name exactly the URL
+    /// that the capability covers.
     fileprivate var escaped: MediaURL {
         let (path, query) = (PercentEncoding.escapingIllegal(path), query.map(PercentEncoding.escapingIllegal))
         guard path != self.path || query != self.query else { return self }
@@ -92,14 +99,19 @@ struct ManifestLinkWriter {
     private let tokens: TokenIssuer
     /// The text before the path of a link that is not relative.
     private let service: String
-    /// Hides what the links lead to; nil if they may show it.
+    /// Conceals the links' targets; nil if the targets may be visible.
     private let hiding: HiddenLinks?
     private var capabilities: [Folder: String] = [:]
-    /// What the links lead to.
+    /// The URLs to which the links lead.
     private(set) var names = PartOwners.Names()
 
-    /// - Parameter service: scheme, host and port of the service; empty if a path from the root is enough.
-    /// - Throws: ``VaultError`` with code `storage` if there is no memory for the key of hidden links.
+    /// Creates a writer.
+    ///
+    /// - Parameters:
+    ///   - linker: decides on the kind of each link.
+    ///   - tokens: creates the capabilities.
+    ///   - service: the scheme, host and port of the service; empty if a path from the root is enough.
+    /// - Throws: ``VaultError`` with code `storage` if there is no memory for the key that conceals the links' targets.
     init(_ linker: ManifestLinker, _ tokens: TokenIssuer, service: String) throws {
         hiding = try linker.scope.hidden.map { _ in try HiddenLinks(tokens.keyring) }
         self.linker = linker
@@ -107,12 +119,12 @@ struct ManifestLinkWriter {
         self.service = service
     }
 
-    /// Returns the link for a reference: its path and query on this service, with the origin's path byte for byte.
+    /// Returns the link for a reference: a path and query on this service that contain the origin's path byte for byte.
     mutating func text(for reference: ManifestReference) -> String {
         let url = reference.url.escaped
         names.insert(url, isFolder: reference.isFolder)
         if let hiding, let hidden = linker.scope.hidden {
-            // A playlist may be an MPD, whose segments are found relative to it.
+            // A playlist may turn out to be an MPD, whose segments are found relative to it.
             let leadsOn = reference.isFolder || reference.role == .playlist
             return service + hiding.path(for: target(reference, url), hidden, leadsOn: leadsOn)
         }

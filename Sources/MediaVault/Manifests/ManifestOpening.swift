@@ -4,33 +4,33 @@ import VaultManifest
 import VaultModel
 import VaultStorage
 
-/// One request for a manifest: reads it whole, from the vault or its origin, and rewrites it for one link.
+/// One request for a manifest: reads all of it, from the vault or its origin, and rewrites it for one link.
 struct ManifestOpening: Sendable {
     let resource: NamedResource
-    /// The URL of the title that a viewer plays; nil if its links need not hide it.
+    /// The URL of the title that a viewer plays; nil if the title's links need not conceal it.
     let hiddenTitle: MediaURL?
     let scope: LinkScope
-    /// Scheme, host and port of the service.
+    /// The scheme, host and port of the service.
     let service: String
     let loader: ResourceLoader
     let playback: ManifestPlayback
     let seat: ManifestSeat
-    /// Opens the resource for reading, whole.
+    /// Opens the whole resource for reading.
     let read: @Sendable () async throws -> MediaReader
 
     private var id: ResourceID { resource.id }
     private var url: MediaURL { resource.reference.url }
     private var limits: ManifestLimits { playback.limits }
 
-    /// Returns the manifest; nil if the resource is not one.
+    /// Returns the rewritten manifest; nil if the resource is not a manifest.
     ///
-    /// - Throws: ``VaultError`` as reading does, and with code `invalidResponse` if the manifest cannot be used.
+    /// - Throws: the errors of reading; ``VaultError`` with code `invalidResponse` if the manifest cannot be used.
     func open() async throws -> PlayableManifest? {
         try await loader.ready()
         let live = playback.live(id)
         try await loader.admit(resource.reference, copy: live?.information)
         if let copy = live {
-            // The copy does not count if another playlist that names it defines other variables.
+            // The copy does not count if the playlist that names this one now defines other variables.
             return try await current(copy.variables == scope.variables ? copy : nil)
         }
         let isUnknown = loader.look { $0.information == nil && $0.mode.allowsRequests }
@@ -40,6 +40,8 @@ struct ManifestOpening: Sendable {
 
     // MARK: Stored like other resources
 
+    /// Reads the manifest like any other resource, from the vault or its origin.
+    ///
     /// - Parameter isLastTry: whether an unusable manifest fails without another request, because one was just sent.
     private func stored(isLastTry: Bool = false) async throws -> PlayableManifest? {
         let title = loader.record.title
@@ -83,17 +85,17 @@ struct ManifestOpening: Sendable {
             originStatus: reader.originStatus)
     }
 
-    /// Discards what was stored in place of a manifest, so that the next request asks its origin.
+    /// Discards what was stored instead of a manifest, so that the next request asks the origin.
     private func reject() async {
         guard loader.forgetUnusable(), loader.look(\.readers.isEmpty), loader.store.isOwner else { return }
-        // Even if it stays, the next request asks the origin.
+        // Even if it cannot be removed, the next request asks the origin.
         try? await playback.removeIfOnlyPlayed(resource)
     }
 
-    /// Returns the held part of a fetched title, unless the origin confirms that the rest is available: a player would
-    /// stall on missing parts.
+    /// Returns only the held part of a fetched title's manifest, unless the origin confirms that the rest is available.
+    /// A player would stall on missing parts.
     ///
-    /// - Returns: nil to offer the whole manifest.
+    /// - Returns: nil if the whole manifest can be offered.
     private func heldPart(of manifest: Manifest, _ staleness: Staleness?) async throws -> Manifest? {
         guard let held = loader.record.title?.heldPart(of: manifest),
             held.references.count < manifest.references.count
@@ -103,14 +105,14 @@ struct ManifestOpening: Sendable {
         return try await loader.isProvided(within: patience) ? nil : held
     }
 
-    /// Reads everything; returns nil if it is not a manifest.
+    /// Reads the whole resource; returns nil if it is not a manifest.
     private func content(of reader: MediaReader) async throws -> (kind: ManifestKind, bytes: [UInt8])? {
         var bytes = try await reader.start() ?? []
         let stated = ManifestDetection.kind(type: reader.information.type, path: url.path)
         guard let kind = ManifestContent.kind(of: bytes) ?? stated else { return nil }
         if reader.information.length ?? 0 > Int64(limits.maxBytes) { throw tooLarge }
         while let more = try await reader.next() { try await add(more, to: &bytes, of: reader.information.length) }
-        // A reader whose task is cancelled ends as if it were complete.
+        // If its task is cancelled, a reader ends as if it had returned everything.
         try Task.checkCancellation()
         guard reader.information.length.map({ $0 == bytes.count }) ?? true else {
             throw MediaReader.hole(at: Int64(bytes.count), isDamage: false)
@@ -123,7 +125,7 @@ struct ManifestOpening: Sendable {
         let count = bytes.count + more.count
         guard count <= limits.maxBytes else { throw tooLarge }
         guard try await seat.mayTake(count) else { throw tooSlow }
-        // Reserve everything at once: an array that grows is in memory twice.
+        // Reserve all the space at once, because an array that grows is in memory twice while it is copied.
         if count > ManifestSemaphore.smallBytes, let length, bytes.capacity < length, length <= limits.maxBytes {
             bytes.reserveCapacity(Int(length))
         }
@@ -132,7 +134,7 @@ struct ManifestOpening: Sendable {
 
     // MARK: Live
 
-    /// Returns a live manifest as its origin has it now, or the copy while that is useful.
+    /// Returns a live manifest in its current version at the origin, or the copy while that is useful.
     private func current(_ copy: LiveManifest?) async throws -> PlayableManifest? {
         if let copy, copy.isRecent(now: .now) { return try await give(copy) }
         guard loader.look({ $0.mode.allowsRequests }) else {
@@ -145,7 +147,7 @@ struct ManifestOpening: Sendable {
                 guard let confirmed = playback.live(id) else { return try await stored() }
                 return try await give(confirmed, originStatus: 304)
             }
-            // A broadcast that has ended is kept like any other title.
+            // The manifest of a broadcast that has ended is stored like that of any other title.
             guard answer.manifest.isLive else {
                 playback.keep(nil, of: id, at: url)
                 return try await stored()
@@ -167,10 +169,11 @@ struct ManifestOpening: Sendable {
         }
     }
 
-    /// Requests a live manifest from its origin, bypassing the store.
+    /// Requests a live manifest from its origin, without storing it.
     ///
-    /// - Returns: nil if the origin still has the copy, which then counts as confirmed.
-    /// - Throws: ``OriginFailure``; `TooSlow` if there is a copy to serve instead.
+    /// - Returns: the new version; nil if the origin's version is still that of the copy, which then counts as
+    ///   confirmed.
+    /// - Throws: ``OriginFailure``; `TooSlow` if the origin is slow and there is a copy to serve instead.
     private func ask(_ copy: LiveManifest?) async throws -> LiveManifest? {
         guard let copy, copy.isOfUse(now: .now) else { return try await request(unless: copy) }
         let limit = loader.look { $0.retry.policy.revalidationTimeLimit }
@@ -225,9 +228,10 @@ struct ManifestOpening: Sendable {
         return bytes
     }
 
-    /// Keeps a live manifest that was read like other resources, and removes what was stored of it.
+    /// Keeps a live manifest in memory after it was read like other resources, and removes what was stored of it.
     ///
-    /// Only reading it shows that it is live. A manifest that was downloaded, pinned or given a mode stays stored.
+    /// A manifest is not known to be live until it has been read. One that was downloaded, pinned or given a mode of
+    /// its own remains stored.
     private func keepLive(_ copy: LiveManifest) async throws -> LiveManifest {
         playback.keep(copy, of: id, at: url)
         guard loader.look({ $0.mode.allowsRequests && $0.readers.isEmpty }), loader.store.isOwner else { return copy }
@@ -250,7 +254,7 @@ struct ManifestOpening: Sendable {
         return try await give(copy, staleness: staleness)
     }
 
-    /// Returns why a copy may be served in place of an origin's answer; nil if the answer counts.
+    /// Returns the reason for serving a copy in place of an origin's answer; nil if the origin's answer counts.
     private static func staleness(after failure: OriginFailure) -> Staleness? {
         switch failure.kind {
         case .unreachable, .interrupted: .unreachable
@@ -261,12 +265,14 @@ struct ManifestOpening: Sendable {
 
     // MARK: Rewriting
 
+    /// Parses a manifest, or throws the same error again if the same text was refused before.
+    ///
     /// - Parameter digest: the digest of the text; nil if none was computed.
     private func parse(
         _ bytes: [UInt8], _ kind: ManifestKind, _ information: ContentInformation, _ digest: ManifestDigest?
     ) async throws -> Manifest {
         let (url, limits, variables) = (base(of: information), limits, scope.variables)
-        // With other variables, the same text may be another manifest.
+        // With other variables, the same text may yield another manifest.
         let digest = variables.isEmpty ? digest : nil
         if let digest, let error = playback.refusal(of: digest, id) { throw error }
         do {
@@ -279,13 +285,13 @@ struct ManifestOpening: Sendable {
         }
     }
 
-    /// Returns the digest of a text; nil for a small one, which is parsed just as fast.
+    /// Returns the digest of a text; nil for a small text, which can be parsed just as fast.
     private func digest(of bytes: [UInt8]) async throws -> ManifestDigest? {
         guard bytes.count > ManifestSemaphore.smallBytes else { return nil }
         return try await BlockingPool.manifests.run { ManifestDigest(of: bytes) }
     }
 
-    /// The URL that the references are relative to.
+    /// Returns the URL to which the manifest's references are relative.
     private func base(of information: ContentInformation) -> MediaURL { information.location ?? scope.url }
 
     private func give(
@@ -310,7 +316,7 @@ struct ManifestOpening: Sendable {
             scope: scope, base: base(of: information), isDerived: resource.reference.isDerived,
             principal: resource.key.principal, exports: PlaylistVariables(manifest.exports))
         let (tokens, revision) = (TokenIssuer(keyring: loader.store.keyring), loader.store.keyring.revision)
-        // Players mistake a DASH base that begins at the root for one below the manifest.
+        // Players take a DASH base URL that begins at the root for one relative to the manifest.
         let prefix = manifest.kind == .dash ? service : ""
         let (text, names) = try await BlockingPool.manifests.run { [hiddenTitle] in
             var writer = try ManifestLinkWriter(linker, tokens, service: prefix)
@@ -319,7 +325,8 @@ struct ManifestOpening: Sendable {
             let bytes = (traces.map(manifest.sanitized) ?? manifest).placed(at: linker.scope.url)
                 .rewritten(hidesNames: traces != nil) { writer.text(for: $0) }
             let text = RewrittenManifest(kind: manifest.kind, bytes: bytes)
-            // Templates name more than the text shows, and players round the number of segments.
+            // A template names more segments than the text shows, and players round the number of segments, so the
+            // whole folders count.
             if manifest.kind == .dash { for reference in manifest.references { writer.noteFolder(of: reference) } }
             return (text, writer.names)
         }
@@ -330,12 +337,13 @@ struct ManifestOpening: Sendable {
         return text
     }
 
-    /// Remembers what the manifest names, so that what a player requests of it is stored as parts of the title.
+    /// Records what the manifest names, so that the parts of it that a player requests are stored as parts of the
+    /// title.
     private func noteParts(_ manifest: Manifest, _ names: PartOwners.Names) {
-        // A broadcast has no end.
+        // A broadcast would add parts without end.
         guard !manifest.isLive else { return }
         let record = loader.record
-        // The manifest may not be stored yet. One that never is does not become a title.
+        // The manifest may not be stored yet. A manifest that is never stored does not become a title.
         let stored = record.metadata?.partOf ?? []
         let titles = stored.isEmpty ? record.playedTitles.withLock(\.self) : stored
         playback.partOwners.note(id, of: titles.isEmpty ? [resource.key.bytes] : titles, names)

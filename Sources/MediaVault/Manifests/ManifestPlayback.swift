@@ -4,7 +4,8 @@ import VaultManifest
 import VaultModel
 import VaultStorage
 
-/// Serves a vault's manifests to players, so that everything that these name is requested through the vault.
+/// Serves a vault's manifests to players in a form that makes players request everything named in them through the
+/// vault.
 final class ManifestPlayback: Sendable {
     let limits: ManifestLimits
     private let loaders: LoaderTable
@@ -24,18 +25,20 @@ final class ManifestPlayback: Sendable {
         return ManifestDetection.kind(type: type ?? nil, path: resource.reference.url.path) != nil
     }
 
-    /// Returns whether the first bytes of a resource were seen to be media.
+    /// Returns whether the first bytes of a resource have been seen to be media.
     func isMedia(_ resource: NamedResource) -> Bool {
         loaders.loader(of: resource.id).map { $0.hasSeenMedia } ?? false
     }
 
-    /// Examines the beginning of a resource, unless that was done, so that its other parts are served as what they are.
+    /// Examines the beginning of a resource, unless that has been done, so that its other parts are served as what they
+    /// are.
     ///
-    /// A beginning that is not held is requested only if neither type nor path says that the resource is media, or if
-    /// too little of it was seen.
+    /// If the beginning is not held, it is requested only if neither the type nor the path says that the resource is
+    /// media, or if too few of its bytes have been seen.
     ///
     /// - Parameters:
-    ///   - isBegun: whether first bytes were seen, but too few of them.
+    ///   - resource: the resource.
+    ///   - isBegun: whether some of its first bytes have been seen, but too few.
     ///   - read: opens a range of the resource.
     /// - Returns: whether the origin was asked for the bytes.
     /// - Throws: `CancellationError`.
@@ -50,8 +53,8 @@ final class ManifestPlayback: Sendable {
             try await loader.ready()
             guard !loader.hasSeenMedia, !isManifest(resource), isBegun || isWorthExamining(resource, loader)
             else { return false }
-            // Read as little as possible if the beginning is held: most resources are media, and this should fetch
-            // nothing more.
+            // If the beginning is held, read as little as possible, because most resources are media and this should
+            // not fetch any more of them.
             var count = loader.look(showsBeginning) ? ManifestContent.minBytes : MediaReader.chunkBytes
             while true {
                 let reader = try await read(.closed(first: 0, last: Int64(count - 1)))
@@ -66,7 +69,7 @@ final class ManifestPlayback: Sendable {
                 count = needed
             }
         } catch is VaultError {
-            // A request for the bytes themselves reports why they are missing.
+            // A request for the bytes themselves will report why they are missing.
             return hasAsked
         }
     }
@@ -80,7 +83,7 @@ final class ManifestPlayback: Sendable {
         }
     }
 
-    /// Whether enough of the beginning is present to identify the content.
+    /// Returns whether enough of the beginning is present to identify the content.
     private func showsBeginning(_ state: LoaderState) -> Bool {
         guard let run = state.present.run(at: 0) else { return false }
         return run.upperBound >= ManifestContent.minBytes || run.upperBound == state.information?.length
@@ -89,8 +92,9 @@ final class ManifestPlayback: Sendable {
     /// Records whether the first bytes of a resource begin a manifest or media.
     ///
     /// - Parameters:
-    ///   - start: all first bytes that the reader returned.
+    ///   - start: all the first bytes that the reader returned.
     ///   - reader: the reader that returned them.
+    ///   - resource: the resource.
     func note(_ start: [UInt8], of reader: MediaReader, _ resource: NamedResource) {
         let loader = reader.loader
         if ManifestContent.kind(of: start) != nil {
@@ -105,33 +109,35 @@ final class ManifestPlayback: Sendable {
         }
     }
 
-    /// Reads a manifest whole and rewrites it for a link; returns nil if the resource is not a manifest.
+    /// Reads a whole manifest and rewrites it for a link; returns nil if the resource is not a manifest.
     ///
     /// - Parameters:
-    ///   - title: the URL of the title that a viewer plays, which may have named this manifest; nil if no link hides
-    ///     it.
-    ///   - service: scheme, host and port of the service, as the player spells them.
-    ///   - read: opens the resource for reading, whole.
-    /// - Throws: ``VaultError`` as reading does, and with code `invalidResponse` if the manifest cannot be used.
+    ///   - resource: the resource.
+    ///   - title: the URL of the title that a viewer plays, which may have named this manifest; nil if the links need
+    ///     not conceal the title.
+    ///   - scope: the link for which the manifest is rewritten.
+    ///   - service: the scheme, host and port of the service, as the player writes them.
+    ///   - read: opens the whole resource for reading.
+    /// - Throws: the errors of reading; ``VaultError`` with code `invalidResponse` if the manifest cannot be used.
     func open(
         _ resource: NamedResource, of title: MediaURL?, through scope: LinkScope, at service: String,
         read: @escaping @Sendable () async throws -> MediaReader
     ) async throws -> PlayableManifest? {
         let (loader, lease) = try loaders.use(resource)
         defer { withExtendedLifetime(lease) {} }
-        // One request at a time; the others reuse its result.
+        // One request is handled at a time, and the others reuse its result.
         return try await lock(of: resource.id, loader).exclusively {
             let manifest = try await ManifestOpening(
                 resource: resource, hiddenTitle: title, scope: scope, service: service, loader: loader,
                 playback: self, seat: ManifestSeat(in: loaders.environment.manifestSemaphore), read: read
             ).open()
-            // A version that only began like a manifest may be replaced by media.
+            // If a version only began like a manifest, media may replace it.
             if manifest == nil { played.withLock { $0.note(resource.id, isManifest: false) } }
             return manifest
         }
     }
 
-    /// Forgets everything that was read, and the fields that it was requested with.
+    /// Forgets all manifests that were read, and the request fields with which they were requested.
     func end() {
         played.withLock { $0.removeAll() }
         loaders.environment.principalFields.removeAll()
@@ -170,15 +176,15 @@ final class ManifestPlayback: Sendable {
     /// Returns a name for a new version of a live manifest.
     func nextVersion() -> String { "live-\(versions.add(1, ordering: .relaxed).newValue)" }
 
-    /// Lets links for a principal use the fields that the manifest was requested with.
+    /// Lets links that carry a principal use the request fields with which the manifest was requested.
     func note(_ fields: OriginFields?, of principal: [UInt8]?) {
         guard let fields, let principal else { return }
         loaders.environment.principalFields.note(fields, of: principal)
     }
 
-    /// Removes what is stored of a resource, unless it was downloaded or pinned, or has a mode of its own.
+    /// Removes what is stored of a resource, unless the resource was downloaded or pinned, or has a mode of its own.
     ///
-    /// If it cannot be removed, it stays until it is evicted.
+    /// If it cannot be removed, it stays in the vault until it is evicted.
     func removeIfOnlyPlayed(_ resource: NamedResource) async throws {
         let (store, pool, id) = (loaders.environment.store, loaders.environment.pool, resource.id)
         let isOnlyPlayed = try await pool.run {
@@ -186,7 +192,7 @@ final class ManifestPlayback: Sendable {
         }
         guard isOnlyPlayed else { return }
         _ = try? await loaders.remove(resource.reference) { store, id in try store.remove(id) }
-        // The removal ends the loader; the next loader takes over what is remembered.
+        // The removal ends the loader, so the next loader becomes the owner of what is remembered.
         let (loader, lease) = try loaders.use(resource)
         defer { withExtendedLifetime(lease) {} }
         _ = lock(of: id, loader)

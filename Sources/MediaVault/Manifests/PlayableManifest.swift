@@ -1,27 +1,28 @@
 import VaultCrypto
 package import VaultModel
 
-/// A manifest as a player gets it: every reference leads through the vault.
+/// A manifest in the form that a player gets, in which every reference leads through the vault.
 package struct PlayableManifest: Sendable {
-    /// The rewritten text, with its own length, and the media type of its kind.
+    /// The rewritten text, which has its own length and the media type of its kind.
     package let text: RewrittenManifest
-    /// What is known of the manifest as its origin sent it.
+    /// What is known of the manifest in the form in which its origin sent it.
     package let information: ContentInformation
-    /// Where the manifest was when it was requested.
+    /// Where the manifest's bytes were when it was requested.
     package let source: MediaReader.Source
-    /// Why it is not stored; nil if it is, or if it was held.
+    /// Why the manifest is not stored; nil if it is stored, or was already held.
     package let bypass: BypassReason?
-    /// Why it is served although its origin did not confirm it; nil if it is current.
+    /// Why the manifest is served although its origin did not confirm it; nil if it is current.
     package let staleness: Staleness?
-    /// The status of the origin's answer, if it was asked whether the manifest is current.
+    /// The status of the origin's answer; nil if the origin was not asked whether the manifest is current.
     package let originStatus: Int?
 }
 
-/// The text of a manifest with links in place of references.
+/// A manifest's text in which links have replaced the references.
 package struct RewrittenManifest: Hashable, Sendable {
     package let kind: ManifestKind
     package let bytes: [UInt8]
-    /// A strong tag: a hash of the text, so that other links or another version get another tag.
+    /// A strong entity tag. It is a hash of the text, so a text with other links, or of another version, has another
+    /// tag.
     package let entityTag: EntityTag
 
     private static let tagByteCount = 16
@@ -33,7 +34,7 @@ package struct RewrittenManifest: Hashable, Sendable {
         entityTag = EntityTag(strong: Base64.encodeForURL(Array(hash)))
     }
 
-    /// The media type that players expect of this kind.
+    /// The media type that players expect for this kind of manifest.
     package var type: String {
         switch kind {
         case .hls: "application/vnd.apple.mpegurl"

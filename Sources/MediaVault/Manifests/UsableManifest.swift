@@ -2,23 +2,26 @@ import VaultManifest
 import VaultModel
 import VaultStorage
 
-// A failing origin may send something else in place of a manifest with status 200, too: a truncated one, an empty one,
-// the text of an error.
+// A failing origin may, even with status 200, send something other than the manifest, such as a truncated one, an empty
+// one, or the text of an error.
 extension Manifest {
-    /// Reads a manifest that a player can use. Blocks.
+    /// Parses a manifest, and requires that a player can use it. Blocks.
     ///
     /// - Parameters:
-    ///   - url: the URL of the resource, which the error names.
-    ///   - base: what its references are relative to.
-    ///   - variables: the variables that the manifest that names it defines.
-    /// - Throws: ``VaultError`` with code `invalidResponse` if it cannot be used, or names nothing.
+    ///   - bytes: the manifest's text.
+    ///   - kind: the kind of manifest to parse.
+    ///   - url: the URL of the resource, for the error's message.
+    ///   - base: the URL to which the manifest's references are relative.
+    ///   - variables: the variables that the playlist naming this one defines.
+    ///   - limits: the limits that the manifest must keep to.
+    /// - Throws: ``VaultError`` with code `invalidResponse` if the manifest cannot be used, or names nothing.
     static func usable(
         _ bytes: [UInt8], _ kind: ManifestKind, of url: MediaURL, at base: MediaURL, variables: [String: String] = [:],
         limits: ManifestLimits
     ) throws(VaultError) -> Manifest {
         do throws(ManifestError) {
             let manifest = try Manifest(bytes, kind: kind, url: base, variables: variables, limits: limits)
-            // A broadcast may not have begun.
+            // A broadcast may not have begun, so its manifest may still be empty.
             guard manifest.isLive || manifest.namesSomething else { throw .namesNothing }
             return manifest
         } catch {
@@ -32,19 +35,22 @@ extension Manifest {
 }
 
 extension ResourceLoader {
-    /// Whether a manifest is held whole, judged by its type, its path and the title's record.
+    /// Whether the resource is a manifest that is completely held. It counts as a manifest if its type or path says so,
+    /// or if it has the record of a title.
     var holdsManifest: Bool {
         let (isWhole, type) = look { ($0.isHeldWhole, $0.information?.type) }
         return isWhole && (record.title != nil || ManifestDetection.kind(type: type, path: url.path) != nil)
     }
 
-    /// Whether an answer must not replace the held manifest.
+    /// Returns whether an answer must not replace the held manifest.
     ///
-    /// No broadcast replaces a fetched title or a playlist of it, because the broadcast may be a truncated playlist.
+    /// A live playlist never replaces the manifest of a fetched title, or a playlist of such a title, because what
+    /// looks live may be a truncated playlist.
     ///
     /// - Parameters:
-    ///   - body: the answer's body, from the first byte on; it is peeked at to its end, and nothing is taken.
-    ///   - type: the answer's type.
+    ///   - body: the answer's body from the first byte on. It is peeked at as far as its end, but nothing is taken from
+    ///     it.
+    ///   - type: the answer's media type.
     func isUnusable(_ body: PeekableBody, ofType type: String?) async throws -> Bool {
         let (limits, seat) = (ManifestLimits.standard, ManifestSeat(in: manifestSemaphore))
         var wanted = ManifestSemaphore.smallBytes
@@ -54,7 +60,7 @@ extension ResourceLoader {
         }
         let bytes = try await body.peek(atLeast: 0)
         guard let kind = ManifestContent.kind(of: bytes) ?? ManifestDetection.kind(type: type, path: url.path) else {
-            // Only the origin knows whether media have replaced the manifest.
+            // Only the origin can know whether media have replaced the manifest.
             return !(type.map(MediaType.isKnownMedia) ?? false)
         }
         let (url, isOfTitle) = (url, record.title != nil || record.metadata?.partOf.isEmpty == false)
@@ -64,7 +70,7 @@ extension ResourceLoader {
         }
     }
 
-    /// Makes the next request ask the origin for everything, because what is held is unusable.
+    /// Makes the next request ask the origin for the whole resource, because what is held is unusable.
     ///
     /// - Returns: false if the mode forbids requests.
     func forgetUnusable() -> Bool {

@@ -1,16 +1,16 @@
-/// The frames of an ID3 tag at the beginning of media (ID3v2.2 to 2.4), from front to back.
+/// The frames of an ID3 tag at the beginning of media (ID3v2.2 to 2.4), in the order in which they occur.
 struct ID3Tag: Sequence, IteratorProtocol {
-    /// A frame: a fact about the media.
+    /// A frame of the tag, which states one fact about the media.
     struct Frame {
-        /// Its id: four letters in versions 2.3 and 2.4, three in version 2.2.
+        /// The frame's id: four letters in versions 2.3 and 2.4, three in version 2.2.
         let id: ArraySlice<UInt8>
-        /// The bytes present; fewer than the frame states if the tag is cut short.
+        /// The frame's bytes that are present. If the tag is cut short, they are fewer than the frame states.
         fileprivate let stored: ArraySlice<UInt8>
-        /// Whether all bytes that the frame states are present.
+        /// Whether all the bytes that the frame states are present.
         let isWhole: Bool
         fileprivate let format: Format
 
-        /// Returns its content; nil if it is compressed or encrypted.
+        /// Returns the frame's content; nil if it is compressed or encrypted.
         ///
         /// - Parameter limit: the maximum number of stored bytes to look at.
         func content(upTo limit: Int) -> ArraySlice<UInt8>? {
@@ -20,12 +20,12 @@ struct ID3Tag: Sequence, IteratorProtocol {
         }
     }
 
-    /// What a frame's flags state about its bytes.
+    /// What a frame's flags state about the form of its bytes.
     fileprivate struct Format {
         var isUnsynchronised = false
-        /// Whether it is compressed or encrypted.
+        /// Whether the content is compressed or encrypted.
         var isUnreadable = false
-        /// The bytes before its content: its group id, and its length.
+        /// The number of bytes before the content, which may be a group id and a length.
         var extraBytes = 0
 
         init(_ version: UInt8, flags: UInt8, tagIsUnsynchronised: Bool) {
@@ -44,7 +44,7 @@ struct ID3Tag: Sequence, IteratorProtocol {
     private let isUnsynchronised: Bool
     private var rest: ArraySlice<UInt8>
 
-    /// Reads the tag; nil if there is none.
+    /// Reads the beginning of a tag; nil if there is no tag.
     ///
     /// - Parameter limit: the maximum number of bytes of the tag to read.
     init?(of media: MediaBytes, upTo limit: Int) throws {
@@ -54,7 +54,7 @@ struct ID3Tag: Sequence, IteratorProtocol {
         var tag = try media.read(10, Swift.min(Self.synchsafe(head[6..<10]), limit))[...]
         if flags & 0x80 != 0, version < 4 { tag = Self.synchronised(tag)[...] }
         if flags & 0x40 != 0 {
-            // In version 2.2, the flag means a compression that was never defined.
+            // In version 2.2, the flag stands for a compression method that was never defined.
             guard version > 2, tag.count >= 4 else { return nil }
             let size =
                 version == 4 ? Self.synchsafe(tag.prefix(4)) : Int(MediaBytes.number(tag.prefix(4))) + 4
@@ -77,10 +77,11 @@ struct ID3Tag: Sequence, IteratorProtocol {
             format: Format(version, flags: head.last ?? 0, tagIsUnsynchronised: isUnsynchronised))
     }
 
-    /// Returns a number encoded in seven bits per byte.
+    /// Returns a number that is encoded in seven bits per byte.
     private static func synchsafe(_ bytes: ArraySlice<UInt8>) -> Int { bytes.reduce(0) { $0 << 7 | Int($1 & 0x7F) } }
 
-    /// Removes the zeros that keep bytes from looking like the beginning of an audio frame (ID3v2.4 §6.1).
+    /// Removes the zero bytes that were inserted to keep others from looking like the beginning of an audio frame
+    /// (ID3v2.4 §6.1).
     private static func synchronised(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)

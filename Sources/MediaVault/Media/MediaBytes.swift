@@ -1,25 +1,26 @@
 import VaultModel
 
-/// The bytes of media, read only where their metadata may be.
+/// The bytes of media, of which only those that may contain metadata are read.
 ///
-/// Pure, except for the reads. Every size that the media state is checked where it is used.
+/// A pure value, except for the reads. Every size stated in the media is checked where it is used.
 struct MediaBytes {
     /// The length of the media in bytes.
     let length: Int64
     /// Returns at most `count` bytes from a position; fewer at the end.
     let read: (_ position: Int64, _ count: Int) throws -> [UInt8]
 
-    /// The maximum number of boxes to look at in one box.
+    /// The maximum number of boxes to examine within one box.
     private static let maxBoxes = 256
 
     /// An MP4 box (ISO/IEC 14496-12).
     struct Box {
-        /// Where its content is.
+        /// The range of the box's content.
         let body: ByteRange
         fileprivate let type: [UInt8]
     }
 
-    /// Returns the MP4 box at a path from the outermost; nil if there is none, or the media are not MP4.
+    /// Returns the MP4 box at a path, which begins at the outermost box; nil if there is none, or if the media are not
+    /// MP4.
     func box(_ path: String...) throws -> Box? {
         let head = try read(0, 12)
         guard head.count == 12, head[4..<8].elementsEqual("ftyp".utf8) else { return nil }
@@ -33,7 +34,7 @@ struct MediaBytes {
 
     private func child(_ type: [UInt8], of outer: Box) throws -> Box? {
         var position = outer.body.lowerBound
-        // In MP4, `meta` begins with a version; in QuickTime it does not.
+        // In MP4, the content of a `meta` box begins with a version; in QuickTime it does not.
         if outer.type == Self.type("meta"), try Self.number(read(position, 4)[...]) == 0 { position += 4 }
         for _ in 0..<Self.maxBoxes where outer.body.upperBound - position >= 8 {
             let head = try read(position, 16)
@@ -55,12 +56,13 @@ struct MediaBytes {
         return nil
     }
 
-    /// Box types are four bytes of Latin-1.
+    /// Returns a box type as its four bytes, which are Latin-1.
     private static func type(_ text: String) -> [UInt8] {
         text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
     }
 
-    /// Returns a big-endian number; one beyond 63 bits is negative, which no check accepts.
+    /// Returns a big-endian number. A number that needs more than 63 bits becomes negative, so that no check accepts
+    /// it.
     static func number(_ bytes: ArraySlice<UInt8>) -> Int64 {
         Int64(bitPattern: bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
     }

@@ -1,13 +1,13 @@
 import VaultModel
 import VaultStorage
 
-/// What media state about themselves.
+/// The facts that media state about themselves.
 struct MediaDescription {
-    /// The name; nil if there is none.
+    /// The name stated in the media; nil if there is none.
     let name: String?
-    /// How long they play, in milliseconds; nil if they do not state it.
+    /// How long the media play, in milliseconds; nil if they do not state it.
     let duration: Int64?
-    /// Whether they have a picture of a supported type.
+    /// Whether the media contain a picture of a supported type.
     let hasPicture: Bool
 
     init(_ media: MediaBytes) throws {
@@ -18,8 +18,8 @@ struct MediaDescription {
 }
 
 extension MediaBytes {
-    /// Creates a view of the bytes that the vault holds of a resource; nil if its length is unknown. Reading blocks,
-    /// and throws ``VaultError`` with code `notHeld` if a byte is missing.
+    /// Creates a view of the bytes that the vault holds of a resource; nil if the resource's length is unknown. Reading
+    /// blocks, and throws ``VaultError`` with code `notHeld` if a byte is missing.
     init?(_ resource: StoredResource, in store: VaultStore) {
         guard let length = resource.serving?.info.information.length else { return nil }
         self.init(length: length) { position, count in

@@ -1,37 +1,38 @@
 import VaultModel
 
-/// Finds the name of a title within its media: `TIT2` of an ID3 tag (ID3v2.2 to 2.4), or `©nam` in the `moov` box of
-/// MP4 (ISO/IEC 14496-12, QuickTime metadata); and how long an MP4 plays, in its `mvhd` box.
+/// Finds a title's name within its media: `TIT2` of an ID3 tag (ID3v2.2 to 2.4), or `©nam` in the `moov` box of MP4
+/// (ISO/IEC 14496-12, QuickTime metadata). Also finds how long an MP4 plays, which is stated in its `mvhd` box.
 struct MediaName {
     private let media: MediaBytes
 
-    /// How much of an ID3 tag is searched: names come before pictures.
+    /// How many bytes of an ID3 tag are searched. That is enough, because names come before pictures.
     private static let maxTagBytes = 256 << 10
     /// The maximum length of a name in bytes.
     private static let maxNameBytes = 1024
-    /// The longest accepted duration, in seconds: a year.
+    /// The longest accepted duration, in seconds: a leap year.
     private static let maxSeconds: Int64 = 366 * 86_400
 
     init(_ media: MediaBytes) { self.media = media }
 
-    /// Returns the name; nil if there is none.
+    /// Returns the name stated in the media; nil if there is none.
     func find() throws -> String? {
         if let tag = try ID3Tag(of: media, upTo: Self.maxTagBytes) {
             let frame = tag.first { $0.id.elementsEqual("TIT2".utf8) || $0.id.elementsEqual("TT2".utf8) }
             return frame?.content(upTo: Self.maxNameBytes).flatMap(Self.text)
         }
         guard let data = try media.box("moov", "udta", "meta", "ilst", "\u{A9}nam", "data") else { return nil }
-        // Four bytes of type, where 1 means UTF-8, and four of locale.
+        // The content has four bytes of type, where 1 means UTF-8, and four of locale, before the text.
         let content = try media.read(data.body.lowerBound, min(Int(data.body.length), Self.maxNameBytes + 8))
         guard content.count > 8, MediaBytes.number(content[0..<4]) == 1 else { return nil }
         return Self.cleaned(String(decoding: content[8...], as: UTF8.self))
     }
 
-    /// Returns how long MP4 media play, in milliseconds; nil if they do not state it, as while they are being written.
+    /// Returns how long MP4 media play, in milliseconds; nil if they do not state it, for example because they are
+    /// still being written.
     func duration() throws -> Int64? {
         guard let header = try media.box("moov", "mvhd") else { return nil }
-        // A version and flags, two times, the timescale (units per second), and the duration in those units. Version 1
-        // has 64 bits for the times and the duration, version 0 has 32.
+        // The content has a version and flags, two times, the timescale (units per second), and the duration in those
+        // units. The times and the duration have 64 bits in version 1, and 32 bits in version 0.
         let content = try media.read(header.body.lowerBound, min(Int(header.body.length), 32))
         let isLong = content.first == 1
         let (units, end) = isLong ? (20, 32) : (12, 20)
@@ -39,7 +40,7 @@ struct MediaName {
         let (scale, count) = (
             MediaBytes.number(content[units..<units + 4]), MediaBytes.number(content[units + 4..<end])
         )
-        // All ones mean an unknown duration.
+        // All bits set means that the duration is unknown.
         guard scale > 0, count > 0, isLong || count < Int64(UInt32.max) else { return nil }
         let (seconds, rest) = count.quotientAndRemainder(dividingBy: scale)
         guard seconds <= Self.maxSeconds else { return nil }
@@ -47,7 +48,7 @@ struct MediaName {
         return milliseconds > 0 ? milliseconds : nil
     }
 
-    /// Decodes a text that states its encoding in the first byte; of several texts, the first.
+    /// Decodes a string whose first byte states its encoding. If there are several strings, decodes only the first.
     private static func text(_ content: ArraySlice<UInt8>) -> String? {
         guard let encoding = content.first else { return nil }
         let bytes = Array(content.dropFirst())
@@ -64,12 +65,13 @@ struct MediaName {
         }
     }
 
-    /// Returns a name as the vault stores it: one line, without control characters; nil if nothing is left.
+    /// Returns a name in the form in which the vault stores it: one line without control characters; nil if nothing is
+    /// left.
     static func cleaned(_ name: String) -> String? {
         let scalars = name.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }
         let text = String(String.UnicodeScalarView(scalars)).split(separator: " ").joined(separator: " ")
         var kept = text.prefix(DownloadOptions.maxNameLength)
-        // A character may have any number of accents.
+        // A character may have any number of combining accents, so the bytes are limited, too.
         while kept.utf8.count > maxBytes { kept = kept.dropLast() }
         return kept.isEmpty ? nil : String(kept)
     }

@@ -1,28 +1,28 @@
 import VaultModel
 
 /// Finds the cover within media: `APIC` of an ID3 tag (`PIC` in ID3v2.2), `covr` in the `moov` box of MP4, or the
-/// picture block of FLAC (RFC 9639 §8.8), which in Ogg is the comment `METADATA_BLOCK_PICTURE`.
+/// picture block of FLAC (RFC 9639 §8.8), which is the comment `METADATA_BLOCK_PICTURE` in Ogg.
 ///
-/// If there are several pictures, it is the first one labelled as the front cover, else the first one.
+/// If the media have several pictures, the cover is the first one labelled as the front cover, or else the first one.
 struct MediaPicture {
     private let media: MediaBytes
 
-    /// The maximum size of a picture within media, in bytes: podcast covers have 3000 pixels a side.
+    /// The maximum size of a picture within media, in bytes. Podcast covers have 3000 pixels a side.
     static let maxBytes = 4 << 20
-    /// How much of an ID3 tag is searched: a picture, and the texts before it.
+    /// How many bytes of an ID3 tag are searched: enough for a picture and the texts before it.
     private static let maxTagBytes = maxBytes + maxTextBytes
     /// The maximum number of bytes in a picture's description, and in the texts of a tag.
     private static let maxTextBytes = 256 << 10
-    /// How many bytes of an Ogg file's comments are read: a picture in base64, and the texts beside it.
+    /// The maximum number of bytes in an Ogg file's comments: enough for a picture in base64 and the texts beside it.
     private static let maxCommentBytes = (maxBytes + maxTextBytes) / 3 * 4 + maxTextBytes
-    /// The maximum number of FLAC blocks to look at.
+    /// The maximum number of FLAC blocks to examine.
     private static let maxBlocks = 128
-    /// The number that means a front cover, in ID3 and in FLAC.
+    /// The picture type that means a front cover, in both ID3 and FLAC.
     private static let frontCover: Int64 = 3
 
     init(_ media: MediaBytes) { self.media = media }
 
-    /// Returns the picture; nil if there is none of a supported type.
+    /// Returns the cover; nil if the media have no picture of a supported type.
     func find() throws -> Picture? {
         if let tag = try ID3Tag(of: media, upTo: Self.maxTagBytes) {
             return Self.choice(tag.lazy.compactMap(Self.picture))
@@ -31,13 +31,13 @@ struct MediaPicture {
         if start.elementsEqual("fLaC".utf8) { return try pictureInFLAC() }
         if start.elementsEqual("OggS".utf8) { return try pictureInOgg() }
         guard let data = try media.box("moov", "udta", "meta", "ilst", "covr", "data"),
-            // Four bytes of type, which may be wrong, and four of locale.
+            // The content has four bytes of type, which may be wrong, and four of locale, before the picture.
             (1...Int64(Self.maxBytes)).contains(data.body.length - 8)
         else { return nil }
         return Picture(try media.read(data.body.lowerBound + 8, Int(data.body.length) - 8))
     }
 
-    /// A picture, and what its label says it shows.
+    /// A picture with the number by which its label says what it shows.
     private typealias Labelled = (use: Int64, picture: Picture)
 
     private static func choice(_ pictures: some Sequence<Labelled>) -> Picture? {
@@ -56,7 +56,8 @@ struct MediaPicture {
         guard frame.isWhole, isShort || frame.id.elementsEqual("APIC".utf8),
             let content = frame.content(upTo: maxTagBytes), let encoding = content.first
         else { return nil }
-        // The encoding of the description, the image format, what the picture shows, the description, the picture.
+        // The content has the encoding of the description, the image format, what the picture shows, the description,
+        // and the picture.
         var rest = content.dropFirst()
         if isShort {
             rest = rest.dropFirst(3)
@@ -70,9 +71,9 @@ struct MediaPicture {
         return (Int64(use), picture)
     }
 
-    /// Returns the bytes after a zero-terminated text; nil if the text does not end.
+    /// Returns the bytes after a zero-terminated string; nil if the string does not end.
     ///
-    /// - Parameter isWide: whether each unit of the text has two bytes.
+    /// - Parameter isWide: whether each unit of the string has two bytes.
     private static func afterText(_ bytes: ArraySlice<UInt8>, isWide: Bool) -> ArraySlice<UInt8>? {
         let text = bytes.prefix(maxTextBytes)
         guard isWide else { return text.firstIndex(of: 0).map { bytes[($0 + 1)...] } }
@@ -86,7 +87,8 @@ struct MediaPicture {
         var pictures: [Labelled] = []
         var position: Int64 = 4
         for _ in 0..<Self.maxBlocks {
-            // The highest bit marks the last block, the others are its type; three bytes of length follow.
+            // The highest bit marks the last block, and the other bits are the block's type. Three bytes of length
+            // follow.
             let head = try media.read(position, 4)
             guard head.count == 4 else { break }
             let body = position + 4..<position + 4 + MediaBytes.number(head[1...])
@@ -112,7 +114,7 @@ struct MediaPicture {
         guard let use = try number(), let typeBytes = try number() else { return nil }
         position += typeBytes
         guard position < block.upperBound, let textBytes = try number() else { return nil }
-        // The description, then width, height, depth and colors.
+        // Skip the description, and the width, height, depth and number of colors.
         position += textBytes + 16
         guard position < block.upperBound, let count = try number(), (1...Int64(Self.maxBytes)).contains(count),
             count <= block.upperBound - position, let picture = Picture(try media.read(position, Int(count)))

@@ -1,35 +1,36 @@
 import VaultModel
 
-/// The comments of an Ogg file of Opus or Vorbis: texts such as `TITLE=A song` (RFC 3533, RFC 7845 §5.2).
+/// The comments of an Ogg file that contains Opus or Vorbis, such as `TITLE=A song` (RFC 3533, RFC 7845 §5.2).
 ///
-/// They are the second packet of the file's first stream that is not a Skeleton, and may span several pages.
+/// They are the second packet of the file's first stream that is not a Skeleton stream, and may span several pages.
 struct OggComments {
-    /// The comments in file order, up to the first that is cut short.
+    /// The comments in file order, up to the first one that is cut short.
     let all: [ArraySlice<UInt8>]
 
-    /// The maximum number of pages to look at.
+    /// The maximum number of pages to examine.
     private static let maxPages = 1024
     /// The maximum number of comments.
     private static let maxCount = 1024
-    /// The bytes of a page before the sizes of its parts.
+    /// The number of bytes in a page before the sizes of the page's parts.
     private static let headBytes = 27
-    /// The first bytes of a comment packet.
+    /// The possible first bytes of a comment packet.
     private static let kinds = [Array("OpusTags".utf8), [3] + Array("vorbis".utf8)]
 
-    /// Reads the comments; nil if the media are not such a file, or if the comments take more bytes than `limit`.
+    /// Reads the comments; nil if the media are not an Ogg file of this kind, or if the comments take up more than
+    /// `limit` bytes.
     init?(of media: MediaBytes, upTo limit: Int) throws {
         guard let packet = try Self.secondPacket(of: media, upTo: limit),
             let kind = Self.kinds.first(where: packet.starts)
         else { return nil }
         var rest = packet.dropFirst(kind.count)
-        // The encoder's name comes first.
+        // The encoder's name comes before the comments.
         guard Self.takeText(&rest) != nil, let count = Self.takeNumber(&rest) else { return nil }
         var all: [ArraySlice<UInt8>] = []
         while all.count < min(count, Self.maxCount), let text = Self.takeText(&rest) { all.append(text) }
         self.all = all
     }
 
-    /// Returns the value of each comment with a name, ignoring case.
+    /// Returns the values of all comments with a name. The name's case is ignored.
     func values(_ name: String) -> [ArraySlice<UInt8>] {
         let start = Array((name + "=").utf8)
         return all.filter { $0.prefix(start.count).map(\.asciiUppercased) == start }.map { $0.dropFirst(start.count) }
@@ -48,12 +49,12 @@ struct OggComments {
             guard sizes.count == Int(head[26]) else { return nil }
             var body = position + Int64(headBytes + sizes.count)
             position = body + sizes.reduce(0) { $0 + Int64($1) }
-            // A Skeleton stream comes before the streams that it describes.
+            // A Skeleton stream comes before the streams that it describes, so it is skipped.
             if stream == nil, try media.read(body, 8).elementsEqual("fishead\0".utf8) { continue }
-            // Pages of other streams may lie between pages of the first.
+            // Pages of other streams may lie between the pages of the first stream.
             stream = stream ?? head[14..<18]
             guard stream?.elementsEqual(head[14..<18]) == true else { continue }
-            // A part of 255 bytes continues in the next part; a shorter one ends its packet.
+            // A part of 255 bytes continues in the next part, and a shorter part ends its packet.
             var run = 0
             for (index, size) in sizes.enumerated() {
                 run += Int(size)
@@ -75,7 +76,7 @@ struct OggComments {
 
     // MARK: Numbers and texts
 
-    /// Reads and removes a little-endian number of four bytes.
+    /// Reads a little-endian number of four bytes, and removes it from `rest`.
     private static func takeNumber(_ rest: inout ArraySlice<UInt8>) -> Int? {
         guard rest.count >= 4 else { return nil }
         defer { rest = rest.dropFirst(4) }

@@ -1,14 +1,15 @@
 import VaultModel
 import VaultStorage
 
-/// Request fields in a text file: one `Name: value` per line.
+/// Reads request header fields from a text file that has one `Name: value` per line.
 public enum HeaderFile {
     /// The maximum size of the text in bytes.
     public static let maxBytes = 64 << 10
 
-    /// Reads a file that only its owner can read, unless `allowLoose` is set.
+    /// Reads a file. Only its owner may have access to the file, unless `allowLoose` is set.
     ///
-    /// - Throws: ``VaultError`` with code `looseKeyFile` or `invalidArgument`.
+    /// - Throws: ``VaultError`` with code `looseKeyFile` if the file's size, mode, owner or kind is wrong;
+    ///   `invalidArgument` if there is no such file, or its text is invalid.
     public static func read(_ path: String, allowLoose: Bool = false) async throws -> HeaderFields {
         try await BlockingPool.shared.run {
             try fields(
@@ -16,10 +17,10 @@ public enum HeaderFile {
         }
     }
 
-    /// Parses the fields of a text. Lines end with LF or CR LF; blank lines are ignored.
+    /// Parses the header fields in a text. Lines end with LF or CR LF; blank lines are ignored.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument`. The message contains the line number and at most the name
-    ///   of a field, never its value.
+    /// - Throws: ``VaultError`` with code `invalidArgument`. The message contains the line number and at most a field's
+    ///   name, never its value.
     public static func fields(in text: [UInt8]) throws -> HeaderFields {
         guard text.count <= maxBytes else {
             throw VaultError(.invalidArgument, "the request fields are larger than 64 KiB; leave some out")
@@ -42,10 +43,11 @@ public enum HeaderFile {
         return fields
     }
 
-    /// Returns the fields that another program would send, without those that the vault sets itself, such as `Range`.
+    /// Returns the header fields that another program would send, except for those that the vault sets itself, such as
+    /// `Range`.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if a field cannot be sent. The message contains at most its
-    ///   name.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if a field cannot be sent. The message contains at most the
+    ///   field's name.
     public static func fields(ofProgram named: [String: String]) throws -> HeaderFields {
         var fields = HeaderFields()
         for (name, value) in named.sorted(by: { $0.key < $1.key }) where !HeaderFields.isSetByVault(name) {

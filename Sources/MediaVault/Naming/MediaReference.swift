@@ -1,41 +1,43 @@
 import VaultModel
 import VaultStorage
 
-/// The name of a resource in the vault, and how to request it from its origin.
+/// What identifies a resource in the vault, and how to request the resource from its origin.
 public struct MediaReference: Hashable, Sendable, CustomStringConvertible {
-    /// The URL that the bytes come from; it also names the resource, unless ``contentID`` is set.
+    /// The URL that the bytes come from. It also identifies the resource, unless ``contentID`` is set.
     public var url: MediaURL
-    /// The caller's own name for the resource, which stays the same whatever URL the bytes come from: 1 to 512 bytes of
-    /// UTF-8 without control characters.
+    /// The caller's own name for the resource, which stays the same whatever URL the bytes come from. It has 1 to 512
+    /// bytes of UTF-8 without control characters.
     public var contentID: String?
-    /// Request fields for the origin, such as `Authorization`.
+    /// The request header fields for the origin, such as `Authorization`.
     ///
-    /// They are sealed with the resource and used for later fetches, until a caller gives others; no other origin ever
+    /// They are sealed with the resource and used for later fetches until a caller gives others; no other origin ever
     /// receives them. The identity that they carry becomes part of the resource's name, so that bytes sent to one user
     /// are never served to another.
     public var fields: HeaderFields
-    /// The part of a cache key that stands for the user who was sent the bytes, if a playback link carries it.
+    /// The part of a cache key that stands for the user to whom the bytes were sent; nil unless a playback link carries
+    /// it.
     package var principal: [UInt8]?
-    /// Whether the reference comes from a playback link created for another resource of the same folder: such a
-    /// reference never names a resource stored for a principal.
+    /// Whether the reference comes from a playback link created for another resource in the same folder. Such a
+    /// reference never identifies a resource stored for a principal.
     package var excludesPrincipals = false
-    /// Whether a manifest or redirect, rather than the operator, named it: its bytes then come only from public
-    /// addresses.
+    /// Whether a manifest or a redirect, rather than the operator, named the resource. If so, its bytes come only from
+    /// public addresses.
     package var isDerived = false
 
-    /// Whether it comes from a player's link rather than from the owner: it then does not open what was just removed.
+    /// Whether the reference comes from a player's link rather than from the owner. If so, it does not reopen a
+    /// resource that was just removed.
     var isLinked = false
 
-    /// Whether a link in a manifest may have led to it. A link that the operator made for this resource alone does not
-    /// count.
+    /// Whether a link in a manifest may have led to the resource. A link that the operator made for this resource alone
+    /// does not count.
     var isNamedByManifest: Bool { isDerived || excludesPrincipals || principal != nil }
 
-    /// The id that names the resource in place of URL and content id, also in requests to a service.
+    /// The id that identifies the resource instead of the URL and content id, also in requests to a service.
     package var titleID: TitleID?
-    /// The name that the resource with ``titleID`` has in this vault.
+    /// The name that this vault has stored for the resource with ``titleID``.
     var stored: StoredName?
 
-    /// Creates a reference to the resource with a URL, or with the caller's content id.
+    /// Creates a reference to the resource with this URL, or with the caller's content id if there is one.
     public init(_ url: MediaURL, contentID: String? = nil, fields: HeaderFields = HeaderFields()) {
         self.url = url
         self.contentID = contentID
@@ -47,31 +49,33 @@ public struct MediaReference: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension MediaReference {
-    /// Creates a reference to the resource that a service has under an id.
+    /// Creates a reference to the resource that has this id in a service.
     ///
     /// - Parameters:
-    ///   - url: its URL there, for messages.
-    ///   - contentID: its content id there.
+    ///   - id: the resource's id.
+    ///   - url: the URL that the service has for the resource, for messages.
+    ///   - contentID: the content id that the service has for the resource.
     package init(_ id: TitleID, url: MediaURL, contentID: String?) {
         self.init(url, contentID: contentID)
         titleID = id
     }
 
-    /// The longest content id, in bytes.
+    /// The maximum length of a content id, in bytes.
     public static let maxContentIDBytes = 512
 
-    /// Returns the reference as the vault uses it.
+    /// Returns the reference in the form that the vault uses.
     ///
-    /// Its fields and content id are checked, and a user name and password in the URL become an `Authorization` field.
+    /// Its header fields and content id are checked, and a user name and password in the URL become an `Authorization`
+    /// field.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if the content id or a field is invalid.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the content id or a header field is invalid.
     package func settled() throws -> MediaReference {
         var settled = self
         if let contentID { try Self.check(contentID) }
         if let userInfo = url.userInfo {
             settled.url = url.withoutCredentials
             if fields["Authorization"] == nil {
-                // A user name without a password stands for an empty password.
+                // A user name without a password means an empty password.
                 let credentials = userInfo.contains(":") ? userInfo : userInfo + ":"
                 settled.fields.append(
                     name: "Authorization", value: "Basic \(Base64.encode(Array(credentials.utf8)))")
@@ -81,7 +85,7 @@ extension MediaReference {
         return settled
     }
 
-    /// The error if the vault does not have the resource.
+    /// The error to throw if the vault does not have the resource.
     var notHeld: VaultError {
         VaultError(.notHeld, "the vault does not have \(url); give a title that it has", hint: .listTitles)
     }

@@ -1,21 +1,21 @@
 import VaultModel
 
-/// The request fields of the principals whose manifests are being played, in memory only.
+/// The request header fields of the principals whose manifests are being played, kept only in memory.
 ///
-/// A link in such a manifest carries the principal but no fields. The vault requests what the link names with the
-/// fields of the manifest's own request, and then stores them with it.
+/// A link in such a manifest carries the principal but no header fields. The vault requests the link's target with the
+/// fields of the manifest's own request, and then stores them with the target.
 final class PrincipalFields: Sendable {
     private struct Known {
         let principal: [UInt8]
         let fields: OriginFields
     }
 
-    /// The entries, latest last.
+    /// The known fields, with the most recent last.
     private let known = Locked<[Known]>([])
 
     private static let most = 64
 
-    /// Records the fields that stand for a principal at their origin.
+    /// Records the header fields that stand for a principal at their origin.
     func note(_ fields: OriginFields, of principal: [UInt8]) {
         known.withLock { known in
             known.removeAll { $0.principal == principal && $0.fields.origin == fields.origin }
@@ -24,7 +24,8 @@ final class PrincipalFields: Sendable {
         }
     }
 
-    /// Returns a reference with the fields of its principal, if it carries one whose fields are known for its origin.
+    /// Returns the reference with its principal's header fields, if it carries a principal whose fields for this origin
+    /// are known; otherwise returns it unchanged.
     func completing(_ reference: MediaReference) -> MediaReference {
         guard let principal = reference.principal, reference.fields.fields.isEmpty else { return reference }
         let fields = known.withLock { known in

@@ -2,7 +2,7 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-/// Names the resources of a vault, by its key policy and the principals that resources were stored for.
+/// Names the resources of a vault, using its key policy and the principals for which resources were stored.
 final class ResourceNames: Sendable {
     private let store: VaultStore
     private let pool: BlockingPool
@@ -11,18 +11,20 @@ final class ResourceNames: Sendable {
     private struct Known {
         var policy = KeyPolicy()
         var principals: [[UInt8]] = []
-        /// How often the policy or the principals have changed; each change may give a reference another name.
+        /// The number of times that the policy or the principals have changed. Each change may give a reference another
+        /// name.
         var changes = 0
-        /// Whether there are more principals than the settings can list.
+        /// Whether the vault has more principals than the settings can list.
         var isIncomplete: Bool { principals.count > VaultSettings.maxPrincipals }
     }
 
-    /// Reads the settings. Blocks.
+    /// Reads the key policy and the principals from the settings. Blocks.
     init(store: VaultStore, pool: BlockingPool) {
         self.store = store
         self.pool = pool
         var known = Known()
-        // Invalid settings are reported when they are requested; what is held can still be played by its plain name.
+        // Invalid settings are reported when they are requested. Until then, held resources can still be played by
+        // their plain names.
         if let settings = try? store.index.settings() {
             known.policy = (try? settings.keyPolicy()) ?? KeyPolicy()
             known.principals = settings.principals
@@ -30,7 +32,7 @@ final class ResourceNames: Sendable {
         self.known = Locked(known)
     }
 
-    /// Forgets the settings, because the vault is closed.
+    /// Forgets the settings, because the vault has been closed.
     func forget() { known.withLock { $0 = Known(changes: $0.changes + 1) } }
 
     /// Names a settled reference.
@@ -40,7 +42,7 @@ final class ResourceNames: Sendable {
         return try await pool.run { [self] in try onlyPrincipalName(of: principals, having: plain) ?? plain }
     }
 
-    /// Names a settled reference without reading the index; returns nil if the index is needed.
+    /// Names a settled reference without reading the index; returns nil if the name depends on the index.
     func nameAtOnce(_ reference: MediaReference) throws -> NamedResource? {
         let (plain, principals) = try plainName(of: reference)
         return principals.isEmpty ? plain : nil
@@ -48,11 +50,12 @@ final class ResourceNames: Sendable {
 
     /// Names a resource that is in the index.
     ///
-    /// - Throws: ``VaultError`` with code `busy` if its id is no longer the one in the index.
+    /// - Throws: ``VaultError`` with code `busy` if the resource's id is no longer the one in the index.
     func name(_ stored: StoredResource) throws -> NamedResource {
         let (known, locator) = (known.withLock { $0 }, store.index.locator)
         var reference = try MediaReference(MediaURL(stored.metadata.url))
-        // A later user of a stored resource, such as a repair, may reach no more addresses than the one who stored it.
+        // Later uses of a stored resource, such as a repair, may not reach more addresses than the request that stored
+        // it.
         reference.isDerived = stored.metadata.isDerived
         let named = try NamedResource(
             reference, CacheKey(bytes: stored.metadata.cacheKey), keyring: store.keyring, locator: locator,
@@ -61,20 +64,22 @@ final class ResourceNames: Sendable {
         return named
     }
 
-    /// Returns a reference that names a stored resource as the index does, even if the key policy has changed.
+    /// Returns a reference that identifies a stored resource by its name in the index, even if the key policy has
+    /// changed.
     func reference(to stored: StoredResource, _ id: TitleID) throws -> MediaReference {
         let (key, locator) = (CacheKey(bytes: stored.metadata.cacheKey), store.index.locator)
         var reference = try MediaReference(id, url: MediaURL(stored.metadata.url), contentID: key.contentID)
-        // As in `name(_:)`, it may reach no more addresses than the one who stored it.
+        // As in `name(_:)`, the reference may not reach more addresses than the request that stored the resource.
         reference.isDerived = stored.metadata.isDerived
         reference.principal = key.principal
         reference.stored = StoredName(key: key, locator: locator)
         return reference
     }
 
-    /// Returns a reference to the stored resource with an id. Blocks.
+    /// Returns a reference to the stored resource with this id. Blocks.
     ///
-    /// - Throws: ``VaultError`` with code `notHeld` if there is none; `invalidArgument` if there are two.
+    /// - Throws: ``VaultError`` with code `notHeld` if there is no such resource; `invalidArgument` if several have
+    ///   this id.
     func reference(storedAs id: TitleID) throws -> MediaReference {
         let found = try store.index.resources(id)
         guard let stored = found.first else {
@@ -89,10 +94,10 @@ final class ResourceNames: Sendable {
         return try reference(to: stored, id)
     }
 
-    /// Returns the key of the resource that a reference by id names; nil if the reference has no id.
+    /// Returns the cache key of the resource that a reference identifies by id; nil if the reference has no id.
     ///
-    /// - Throws: ``VaultError`` with code `busy` if the name may have changed since, `notHeld` if the reference's
-    ///   fields stand for a user other than the one the resource was stored for.
+    /// - Throws: ``VaultError`` with code `busy` if the name may have changed since the id was looked up; `notHeld` if
+    ///   the reference's header fields stand for a user other than the one for whom the resource was stored.
     private func storedKey(of reference: MediaReference, _ locator: Int) throws -> CacheKey? {
         guard let stored = reference.stored else { return nil }
         guard stored.locator == locator else { throw Self.renaming }
@@ -110,12 +115,13 @@ final class ResourceNames: Sendable {
     static let renaming = VaultError(
         .busy, "the vault's resource ids are being recomputed; try again in a moment")
 
-    /// Returns whether a resource would still get the same name.
+    /// Returns whether a resource would still be given the same name.
     func isCurrent(_ resource: NamedResource) -> Bool {
         resource.locator == store.index.locator && resource.changes == known.withLock { $0.changes }
     }
 
-    /// Returns every key that a settled reference may have been stored under, whether or not it is held.
+    /// Returns every cache key under which a settled reference's resource may have been stored, whether or not it is
+    /// held.
     func allKeys(of reference: MediaReference) throws -> [CacheKey] {
         let (known, locator) = (known.withLock { $0 }, store.index.locator)
         if let stored = try storedKey(of: reference, locator) { return [stored] }
@@ -124,7 +130,8 @@ final class ResourceNames: Sendable {
         return [plain] + known.principals.map { CacheKey(name: plain.name, principal: $0) }
     }
 
-    /// Returns the id that a settled reference by URL has under a locator, held or not.
+    /// Returns the id that a settled reference by URL or content id has under a locator, whether or not its resource is
+    /// held.
     ///
     /// - Throws: ``VaultError`` with code `foreignKeyring` if the keyring lacks the locator.
     func id(of reference: MediaReference, locator: Int) throws -> ResourceID {
@@ -133,8 +140,8 @@ final class ResourceNames: Sendable {
             .id(keyring: store.keyring, locator: locator)
     }
 
-    /// Returns the plain name of a settled reference, and the principals for one of which its resource may be stored
-    /// instead.
+    /// Returns the plain name of a settled reference. Also returns the principals for one of which the resource may be
+    /// stored instead.
     private func plainName(of reference: MediaReference) throws -> (plain: NamedResource, principals: [[UInt8]]) {
         let (known, locator) = (known.withLock { $0 }, store.index.locator)
         let stored = try storedKey(of: reference, locator)
@@ -147,10 +154,10 @@ final class ResourceNames: Sendable {
         return (plain, isOnly ? [] : known.principals)
     }
 
-    /// Returns the principal's name for a resource if it is stored for exactly one principal. Blocks.
+    /// Returns the principal's name for a resource that is stored for exactly one principal. Blocks.
     ///
-    /// Returns nil if the resource is stored under the plain name itself, or for several principals; in that case, the
-    /// plain name refers to none of these.
+    /// Returns nil if the resource is stored under the plain name itself, or for several principals. If it is stored
+    /// for several, the plain name refers to none of its stored versions.
     private func onlyPrincipalName(of principals: [[UInt8]], having plain: NamedResource) throws -> NamedResource? {
         guard try !isStored(plain.id) else { return nil }
         let found = try principals.map { try plain.named(for: $0, keyring: store.keyring) }
@@ -158,19 +165,19 @@ final class ResourceNames: Sendable {
         return found.count == 1 ? found[0] : nil
     }
 
-    /// Returns whether the vault has a resource, or a file in a pack, with this id. Blocks.
+    /// Returns whether the vault has a resource with this id, either by itself or in a pack. Blocks.
     private func isStored(_ id: ResourceID) throws -> Bool {
         try store.index.hasResource(id) || store.index.resource(id) != nil
     }
 
-    /// Records a principal that a resource is about to be stored for. Blocks.
+    /// Records a principal for which a resource is about to be stored. Blocks.
     func note(_ principal: [UInt8]) throws {
         guard known.withLock({ !$0.principals.contains(principal) && !$0.isIncomplete }) else { return }
         try store.changeSettings { $0.note(principal: principal) }
         use(try store.index.settings().principals)
     }
 
-    /// Reloads the principals, which a new locator renames.
+    /// Reloads the principals, which have other names under a new locator.
     func reload() async throws {
         use(try await pool.run { [store] in try store.index.settings().principals })
     }
@@ -184,7 +191,7 @@ final class ResourceNames: Sendable {
 
     // MARK: Policy
 
-    /// Returns whether manifests and redirects may lead to a host even if it is private.
+    /// Returns whether manifests and redirects may lead to a host even if its address is private.
     func allows(host: String) -> Bool { known.withLock { $0.policy.allows(host: host) } }
 
     /// Returns whether to ignore a host's entity tags.
@@ -193,21 +200,21 @@ final class ResourceNames: Sendable {
     /// Returns whether a host's content never changes under the same URL.
     func isImmutable(host: String) -> Bool { known.withLock { $0.policy.isImmutable(host: host) } }
 
-    /// Returns the part of a URL's query that the key policy uses in its name; nil if it uses none.
+    /// Returns the part of a URL's query that the key policy includes in the resource's name; nil if it includes none.
     func namedQuery(of url: MediaURL) -> String? {
         let policy = known.withLock(\.policy)
         return (try? MediaURL(policy.name(of: url)))?.query
     }
 
-    /// Returns whether the key policy gives two URLs the same name, as when they differ only in ignored query
-    /// parameters.
+    /// Returns whether the key policy gives two URLs the same name, for example because they differ only in ignored
+    /// query parameters.
     func areAlike(_ one: MediaURL, _ other: MediaURL) -> Bool {
         guard one != other else { return true }
         let policy = known.withLock(\.policy)
         return policy.name(of: one) == policy.name(of: other)
     }
 
-    /// Returns the key policy in force.
+    /// Returns the key policy in the settings.
     ///
     /// - Throws: ``VaultError`` if the settings fail authentication.
     func policy() async throws -> KeyPolicy {
@@ -223,20 +230,22 @@ final class ResourceNames: Sendable {
     }
 }
 
-/// The name of a resource in the vault, with the reference to request it by.
+/// The name of a resource in the vault, with the reference by which to request it.
 ///
-/// It is created once per request and passed on, because the id is a hash.
+/// It is computed once per request and passed on, because computing the id takes a hash.
 package final class NamedResource: Sendable {
     /// The settled reference, which is never one of this vault's own playback links.
     package let reference: MediaReference
-    /// The key that the id is a hash of.
+    /// The cache key, of which the id is a hash.
     let key: CacheKey
     package let id: ResourceID
-    /// The locator that the id was computed with; another one gives another id.
+    /// The locator with which the id was computed. Another locator would give another id.
     let locator: Int
-    /// How often the vault's names had changed when this one was computed.
+    /// The number of times that the vault's names had changed when this name was computed.
     fileprivate let changes: Int
 
+    /// Computes the resource's id.
+    ///
     /// - Throws: ``VaultError`` with code `foreignKeyring` if the keyring lacks the locator.
     fileprivate init(
         _ reference: MediaReference, _ key: CacheKey, keyring: Keyring, locator: Int, changes: Int
@@ -248,7 +257,7 @@ package final class NamedResource: Sendable {
         id = try key.id(keyring: keyring, locator: locator)
     }
 
-    /// Returns the name that the same resource has if it is stored for a principal.
+    /// Returns the name that the same resource has when it is stored for a principal.
     fileprivate func named(for principal: [UInt8], keyring: Keyring) throws -> NamedResource {
         try NamedResource(
             reference, CacheKey(name: key.name, principal: principal), keyring: keyring, locator: locator,
@@ -256,19 +265,19 @@ package final class NamedResource: Sendable {
     }
 }
 
-/// The input of the keyed hash that is a resource's id: a name, and a principal if the request carried credentials.
+/// The input of the keyed hash that yields a resource's id: a name, and a principal if the request carried credentials.
 struct CacheKey: Hashable, Sendable {
-    /// The caller's content id, else the URL as the key policy names it.
+    /// The caller's content id, or else the URL in the form in which the key policy names it.
     let name: [UInt8]
-    /// 32 bytes that stand for the user whose credentials the origin received.
+    /// 32 bytes that stand for the user whose credentials were sent to the origin.
     var principal: [UInt8]?
 
     var bytes: [UInt8] { name + (principal.map { [0] + $0 } ?? []) }
 
-    /// The prefix of a content id in a name; no URL begins with it.
+    /// The prefix that marks a content id in a name. No URL begins with it.
     private static let contentIDMark = "content-id:"
 
-    /// The caller's content id, if that is the name.
+    /// The caller's content id; nil if the name is a URL.
     var contentID: String? {
         let mark = Self.contentIDMark.utf8
         return name.starts(with: mark) ? String(decoding: name.dropFirst(mark.count), as: UTF8.self) : nil
@@ -279,13 +288,13 @@ struct CacheKey: Hashable, Sendable {
         self.principal = principal
     }
 
-    /// Parses the key that the index stores for a resource. A name never contains a zero byte.
+    /// Parses a key stored in the index. A name never contains a zero byte.
     init(bytes: [UInt8]) {
         let end = bytes.firstIndex(of: 0) ?? bytes.endIndex
         self.init(name: Array(bytes[..<end]), principal: end < bytes.endIndex ? Array(bytes[(end + 1)...]) : nil)
     }
 
-    /// Computes the key of a checked reference.
+    /// Computes the cache key of a checked reference.
     ///
     /// - Throws: ``VaultError`` with code `foreignKeyring` if the keyring lacks the locator.
     init(_ reference: MediaReference, policy: KeyPolicy, keyring: Keyring, locator: Int) throws {
@@ -298,7 +307,7 @@ struct CacheKey: Hashable, Sendable {
         }
     }
 
-    /// Returns the id of the resource with this key.
+    /// Returns the id of the resource with this cache key.
     func id(keyring: Keyring, locator: Int) throws -> ResourceID {
         guard let id = keyring.resourceID(cacheKey: bytes, locator: locator) else { throw Self.foreign }
         return id
@@ -310,20 +319,21 @@ struct CacheKey: Hashable, Sendable {
     }
 }
 
-/// The name of a resource in the index, and the locator it is valid for: a principal is a hash under a locator.
+/// The name of a resource in the index, and the locator under which the name is valid, because a principal is a hash
+/// under a locator.
 struct StoredName: Hashable, Sendable {
     let key: CacheKey
     let locator: Int
 }
 
-/// Determines which request fields identify the sender.
+/// Determines which request header fields identify the sender.
 enum Identity {
-    /// Returns bytes that identify the sender of these fields; nil if no field does.
+    /// Returns bytes that identify the sender of these header fields; nil if no field identifies one.
     ///
-    /// Every field that may identify a sender counts. If `Authorization` or `Cookie` is the only one, its value alone
-    /// is used.
+    /// Every field that may identify a sender counts. If the only one is `Authorization` or `Cookie`, just its value is
+    /// used.
     static func bytes(of fields: HeaderFields) -> [UInt8]? {
-        // An unknown field may carry an API key, so two requests that differ in it share nothing.
+        // An unknown field may carry an API key, so two requests in which it differs must not share anything.
         let telling = fields.fields.filter { field in !anonymous.contains { $0.isEqualIgnoringCase(field.name) } }
         guard let first = telling.first else { return nil }
         if telling.count == 1, ["Authorization", "Cookie"].contains(where: first.name.isEqualIgnoringCase) {
@@ -333,7 +343,7 @@ enum Identity {
         return Array(lines.sorted { $0.lexicographicallyPrecedes($1) }.joined(separator: [UInt8(ascii: "\n")]))
     }
 
-    /// Fields that state how something is requested, not by whom.
+    /// The header fields that state how something is requested, but not by whom.
     private static let anonymous = [
         "Accept", "Accept-Language", "Cache-Control", "DNT", "Origin", "Pragma", "Referer", "User-Agent",
     ]

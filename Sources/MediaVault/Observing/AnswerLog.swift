@@ -1,10 +1,10 @@
 package import VaultModel
 
-/// The latest answers for the most recently read resources: bounded, in memory only.
+/// The latest answers for each of the most recently read resources. The log is bounded, and kept only in memory.
 final class AnswerLog: Sendable {
     private let answers = Locked<[ResourceID: [AnswerTrace]]>([:])
 
-    /// The maximum number of answers per resource, and of resources.
+    /// The maximum number of answers kept per resource, and of resources.
     static let maxAnswers = 16
     static let maxResources = 256
 
@@ -19,13 +19,13 @@ final class AnswerLog: Sendable {
         }
     }
 
-    /// Returns the answers of a resource, latest first.
+    /// Returns the answers for a resource, latest first.
     func answers(of resource: ResourceID) -> [AnswerTrace] { answers.withLock { $0[resource] ?? [] }.reversed() }
 
-    /// Forgets the answers of a resource that was removed.
+    /// Forgets the answers for a resource that was removed.
     func forget(_ resource: ResourceID) { answers.withLock { $0[resource] = nil } }
 
-    /// Forgets all answers, because the vault is closed.
+    /// Forgets all answers, because the vault has been closed.
     func forget() { answers.withLock { $0 = [:] } }
 
     private static func forgetOldest(_ answers: inout [ResourceID: [AnswerTrace]]) {
@@ -34,37 +34,37 @@ final class AnswerLog: Sendable {
     }
 }
 
-/// One answer: where its bytes came from, and when it ended.
+/// One answer, with where its bytes came from and when it ended.
 package struct AnswerTrace: Hashable, Sendable {
-    /// Seconds since 1970; nil while the answer is still running.
+    /// When the answer ended, in seconds since 1970; nil while it is still running.
     package let ended: Int64?
     package let trace: ByteTrace
 }
 
-/// The sources of the bytes delivered to a reader, run by run. A pure value.
+/// Where the bytes delivered to a reader came from, run by run. A pure value.
 package struct ByteTrace: Hashable, Sendable {
-    /// Where a byte came from.
+    /// The source of a byte.
     package enum Source: String, Codable, Sendable, CaseIterable {
         /// A sealed segment in the vault.
         case vault
-        /// The origin, during this answer; the byte was also sealed.
+        /// The origin, during this answer. The byte was also sealed.
         case origin
-        /// The origin, during this answer; the byte was delivered without being stored.
+        /// The origin, during this answer. The byte was delivered without being stored.
         case unstored
     }
 
-    /// Adjacent bytes from one source.
+    /// A run of adjacent bytes from one source.
     package struct Run: Hashable, Sendable {
         package let range: ByteRange
         package let source: Source
     }
 
-    /// The runs, in the order of delivery.
+    /// The runs, in the order in which they were delivered.
     package private(set) var runs: [Run] = []
-    /// The number of bytes in runs beyond ``maxRuns``, which are not listed.
+    /// The number of bytes delivered after ``maxRuns`` runs, whose runs are not listed.
     package private(set) var omitted: Int64 = 0
 
-    /// The maximum number of runs to list.
+    /// The maximum number of runs that are listed.
     static let maxRuns = 64
 
     package init() {}
@@ -72,7 +72,7 @@ package struct ByteTrace: Hashable, Sendable {
     /// Creates a trace of bytes that all came from one source.
     init(_ range: ByteRange, _ source: Source) { runs = [Run(range: range, source: source)] }
 
-    /// Records delivered bytes.
+    /// Records a run of delivered bytes.
     mutating func note(_ range: ByteRange, _ source: Source) {
         guard !range.isEmpty else { return }
         if let last = runs.last, last.source == source, last.range.upperBound == range.lowerBound, omitted == 0 {
@@ -87,7 +87,7 @@ package struct ByteTrace: Hashable, Sendable {
     /// The number of bytes delivered.
     package var bytes: Int64 { runs.reduce(omitted) { $0 + $1.range.length } }
 
-    /// Returns how many of the listed bytes came from a source.
+    /// Returns the number of listed bytes that came from a source.
     package func bytes(from source: Source) -> Int64 {
         runs.reduce(0) { $0 + ($1.source == source ? $1.range.length : 0) }
     }

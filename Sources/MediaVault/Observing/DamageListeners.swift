@@ -1,14 +1,14 @@
 import VaultModel
 
-/// Tells listeners which resources have bytes that failed their check.
+/// Notifies listeners when bytes of a resource fail their check.
 final class DamageListeners: Sendable {
     private let listeners = Locked(NumberedSet<@Sendable (ResourceID) -> Void>())
 
-    /// Adds a listener, which must not block; returns its number.
+    /// Adds a listener, and returns its number. The listener must not block.
     func add(_ tell: @escaping @Sendable (ResourceID) -> Void) -> Int { listeners.withLock { $0.add(tell) } }
 
     func remove(_ listener: Int) { listeners.withLock { $0.remove(listener) } }
 
-    /// Reports that bytes of a resource failed their check.
+    /// Notifies the listeners that bytes of a resource failed their check.
     func note(_ resource: ResourceID) { for tell in listeners.withLock({ $0.all }) { tell(resource) } }
 }

@@ -2,7 +2,7 @@ import VaultModel
 
 /// Counts failed requests to origins since the vault was opened, by kind.
 package final class OriginErrors: Sendable {
-    /// What failed, as ``OriginFailure/Kind-swift.enum`` classifies it.
+    /// The kind of failure, as in ``OriginFailure/Kind-swift.enum``.
     package enum Kind: String, CaseIterable, Sendable {
         case unreachable, interrupted, invalidResponse, refused
 
@@ -21,6 +21,6 @@ package final class OriginErrors: Sendable {
 
     func count(_ failure: OriginFailure) { counts.withLock { $0[Kind(failure.kind), default: 0] += 1 } }
 
-    /// The count of each kind that occurred.
+    /// The number of failures of each kind that has occurred.
     var all: [Kind: Int64] { counts.withLock(\.self) }
 }

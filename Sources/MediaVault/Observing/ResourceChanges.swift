@@ -2,9 +2,9 @@ import Synchronization
 package import VaultModel
 import VaultStorage
 
-/// Listens for changes to the resources of a vault, until it is released.
+/// Collects changes to a vault's resources until this object is released.
 package final class ResourceChanges: Sendable {
-    /// The changes since the last call of ``ResourceChanges/take()``.
+    /// The changes since the previous call of ``ResourceChanges/take()``.
     package struct News: Hashable, Sendable {
         package let resources: Set<ResourceID>
         /// Whether more resources have changed than are listed.
@@ -21,7 +21,7 @@ package final class ResourceChanges: Sendable {
 
     deinit { notifier.stopListening(listener) }
 
-    /// Returns the changes since the last call.
+    /// Returns the changes since the previous call.
     package func take() -> News {
         let changes = notifier.take(listener)
         return News(resources: changes.resources, isIncomplete: changes.isIncomplete)

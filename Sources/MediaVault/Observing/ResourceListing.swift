@@ -3,25 +3,25 @@ import VaultManifest
 import VaultModel
 import VaultStorage
 
-/// The resources of a vault, read page by page: memory holds two pages at a time.
+/// The resources of a vault, read page by page, so that at most two pages are in memory at a time.
 public struct ResourceListing: AsyncSequence, Sendable {
-    /// One resource.
+    /// The summary of one resource.
     public typealias Element = ResourceSummary
 
     let store: VaultStore
     let pool: BlockingPool
-    /// Whether parts of titles are listed, too.
+    /// Whether parts of titles are also listed.
     let hasParts: Bool
 
-    /// Starts at the first resource.
+    /// Returns an iterator that begins at the first resource.
     public func makeAsyncIterator() -> Iterator { Iterator(listing: self) }
 
     /// Iterates over the resources.
     public struct Iterator: AsyncIteratorProtocol {
         private let listing: ResourceListing
-        /// The opened resources of the page that are yet to be returned.
+        /// The opened resources of the current page that have not been returned yet.
         private var page: ArraySlice<ResourceSummary> = []
-        /// The next page; nil before the first.
+        /// The rows of the next page; nil before the first page.
         private var ahead: [SealedResource]?
         private var damagedCount = 0
         private var isAtEnd = false
@@ -30,8 +30,8 @@ public struct ResourceListing: AsyncSequence, Sendable {
 
         /// Returns the next resource; nil at the end.
         ///
-        /// - Throws: ``VaultError`` if the index cannot be read; after the last resource, with code `integrity` if rows
-        ///   failed authentication and were skipped.
+        /// - Throws: ``VaultError`` if the index cannot be read; after the last resource, ``VaultError`` with code
+        ///   `integrity` if rows failed authentication and were skipped.
         public mutating func next() async throws -> ResourceSummary? {
             while page.isEmpty, !isAtEnd { try await turnPage() }
             if let resource = page.popFirst() { return resource }
@@ -45,7 +45,7 @@ public struct ResourceListing: AsyncSequence, Sendable {
                 hint: .repair)
         }
 
-        /// Opens a page on two threads, while a third reads the next page.
+        /// Opens a page's rows on two threads, while a third thread reads the next page.
         private mutating func turnPage() async throws {
             let listing = listing
             let rows = if let ahead { ahead } else { try await listing.read(after: nil) }
@@ -70,7 +70,7 @@ public struct ResourceListing: AsyncSequence, Sendable {
         }
     }
 
-    /// Returns the resources whose rows open.
+    /// Returns the summaries of the resources whose rows open.
     private func open(_ rows: ArraySlice<SealedResource>) async throws -> [ResourceSummary] {
         let store = store
         return try await pool.run {
@@ -80,9 +80,9 @@ public struct ResourceListing: AsyncSequence, Sendable {
 }
 
 extension VaultStore {
-    /// Returns what the vault holds of resources. Blocks.
+    /// Returns what the vault holds of some resources. Blocks.
     func summaries(of resources: [StoredResource]) throws -> [ResourceSummary] {
-        // Limits that cannot be read are not enforced, so nothing expires.
+        // If the limits cannot be read, they are not enforced, so nothing expires.
         let age = try? limitsInForce().age
         var summaries = resources.map { ResourceSummary($0, age: age) }
         let played = summaries.indices.filter { summaries[$0].title == nil && summaries[$0].isManifest }
@@ -91,28 +91,29 @@ extension VaultStore {
         return summaries
     }
 
-    /// Returns what the vault holds of a resource; nil if it has no such resource. Blocks.
+    /// Returns what the vault holds of a resource; nil if the vault does not have it. Blocks.
     func summary(of id: ResourceID) throws -> ResourceSummary? {
         try index.resource(id).flatMap { try summaries(of: [$0]).first }
     }
 }
 
-/// One page of a listing, and where to continue.
+/// One page of a listing, with the place at which the next page begins.
 package struct ResourcePage: Sendable {
     package let resources: [ResourceSummary]
     /// The number of rows on the page that failed authentication.
     package let damagedCount: Int
-    /// The id to continue after; nil at the end.
+    /// The id after which the listing continues; nil at the end.
     package let next: ResourceID?
 }
 
 /// What a vault holds of one resource.
 public struct ResourceSummary: Hashable, Codable, Sendable {
-    /// The short id that names it while the vault has it; nil for a small part of a title, which has no id of its own.
+    /// The short id that identifies the resource while the vault has it; nil for a small part of a title, which has no
+    /// id of its own.
     @OrNull public internal(set) var id: TitleID?
-    /// The caller's own name for it, if it was stored under one.
+    /// The caller's own name for the resource; nil if it was not stored under one.
     @OrNull public internal(set) var contentID: String?
-    /// The URL as it was first given. It may carry a token in its query.
+    /// The URL as it was first given. Its query may contain a token.
     public let url: String
     /// The length in bytes; nil while it is unknown.
     @OrNull public internal(set) var size: Int64?
@@ -120,37 +121,39 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
     public let held: [ByteRange]
     /// The number of bytes held.
     public let bytes: Int64
-    /// The number of bytes held of the parts that were played through it; nil unless it is the manifest of a title that
-    /// was not fetched.
+    /// The number of bytes held of the parts that were played through this manifest; nil unless the resource is the
+    /// manifest of a title that was not fetched.
     @OrNull public internal(set) var partBytes: Int64?
     /// The media type, if known.
     @OrNull public internal(set) var type: String?
     /// The origin's entity tag, in HTTP syntax.
     @OrNull public internal(set) var etag: String?
-    /// What decides how long it is kept: `pinned`, `download` or `cache`.
+    /// The class, which decides how long the resource is kept: `pinned`, `download` or `cache`.
     public let resourceClass: String
-    /// The key generation that wraps its key.
+    /// The generation that wraps the resource's key.
     public let generation: Int
-    /// Its own offline mode; nil if the vault's mode applies.
+    /// The resource's own offline mode; nil if the vault's mode applies.
     @OrNull public internal(set) var mode: VaultMode?
 
-    /// The name that was set for it, or found in it when it was fetched; nil if there is none.
+    /// The name that was set for the resource, or found in it when it was fetched; nil if there is none.
     @OrNull public internal(set) var name: String?
-    /// How long it plays, in milliseconds, as stated by its manifest, or by the media when it was fetched or imported;
-    /// nil if neither states it.
+    /// How long the resource plays, in milliseconds. This is stated by its manifest, or by its media when they were
+    /// fetched or imported; nil if neither states it.
     @OrNull public internal(set) var duration: Int64?
-    /// A tag that differs from one cover to another: 16 hex digits. Nil if no cover is known: a picture within its
-    /// bytes becomes known once it is fetched or imported whole, but ``Vault/cover(of:)`` finds it in any case.
+    /// A tag of 16 hex digits that differs from one cover to another; nil if no cover is known. A picture within the
+    /// resource's bytes becomes known once all of them are fetched or imported, but ``Vault/cover(of:)`` finds it in
+    /// any case.
     @OrNull public internal(set) var cover: String?
-    /// The title that it is the manifest of; nil if it was not fetched as one.
+    /// The title of which this resource is the manifest; nil if it was not fetched as one.
     @OrNull public internal(set) var title: Title?
-    /// Whether it was fetched as a part of a title, and is not a title itself.
+    /// Whether the resource was fetched as a part of a title and is not a title itself.
     public let isPart: Bool
-    /// When the vault first stored any of it.
+    /// When the vault first stored any of the resource.
     public let added: Timestamp
-    /// The hour in which it was last read, or else stored; for a part, reading its title counts, too.
+    /// The hour in which the resource was last read, or stored if it was never read. For a part, reading its title also
+    /// counts.
     public let accessed: Timestamp
-    /// When the age limit will remove it; nil if no limit applies, as for pinned and downloaded titles.
+    /// When the age limit will remove the resource; nil if no limit applies, as for pinned and downloaded titles.
     @OrNull public internal(set) var expires: Timestamp?
 
     private enum CodingKeys: String, CodingKey {
@@ -161,18 +164,19 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
         case isPart = "part"
     }
 
-    /// Whether every byte of the resource, or of its title, is held. A title that was only played is never complete.
+    /// Whether every byte of the resource, or of its whole title, is held. A title that was only played never counts as
+    /// whole.
     package var isWhole: Bool { isManifest ? title.map { $0.isComplete && isComplete } ?? false : isComplete }
 
-    /// The number of bytes held of the resource, or of all resources of its title.
+    /// The number of bytes held of the resource, or of all its title's resources.
     package var wholeBytes: Int64 { title?.bytes ?? bytes + (partBytes ?? 0) }
 
-    /// Whether it is the manifest of a title of several resources, judging by its type and URL.
+    /// Whether the resource is the manifest of a title of several resources, judged by its type and URL.
     package var isManifest: Bool {
         title != nil || ManifestDetection.kind(type: type, path: url.prefix { $0 != "?" && $0 != "#" }) != nil
     }
 
-    /// The kind of manifest that it is, judging by its type and URL; nil if it is not one.
+    /// The kind of manifest that the resource is, judged by its type and URL; nil if it is not a manifest.
     package var manifestKind: ManifestKind? {
         title?.kind ?? ManifestDetection.kind(type: type, path: url.prefix { $0 != "?" && $0 != "#" })
     }
@@ -180,7 +184,11 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
     /// Whether every byte of the resource itself is held.
     public var isComplete: Bool { size == bytes }
 
-    /// - Parameter age: the age limit in force, in seconds; nil if there is none.
+    /// Summarizes a resource.
+    ///
+    /// - Parameters:
+    ///   - resource: the resource as stored.
+    ///   - age: the age limit in force, in seconds; nil if there is none.
     init(_ resource: StoredResource, age: Int64? = nil) {
         let held = resource.serving?.held ?? ByteRanges()
         let information = resource.serving?.info.information
@@ -188,7 +196,7 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
         contentID = CacheKey(bytes: resource.metadata.cacheKey).contentID
         added = Timestamp(seconds: resource.metadata.created)
         accessed = Timestamp(seconds: resource.accessed)
-        // As eviction computes it: only what was merely played expires.
+        // This agrees with eviction: only a resource that was merely played expires.
         expires = resource.resourceClass == .cache ? age.map { Timestamp(seconds: resource.accessed + $0) } : nil
         url = resource.metadata.url
         size = information?.length

@@ -2,29 +2,29 @@ public import VaultManifest
 public import VaultModel
 import VaultStorage
 
-/// A title of several resources, as it was fetched: a manifest, and what it names.
+/// A title of several resources as it was fetched: a manifest and everything that it names.
 ///
-/// It is recorded with the manifest, and sealed like everything else about a resource.
+/// The title is recorded with the manifest, and sealed like everything else about a resource.
 public struct Title: Hashable, Codable, Sendable {
     /// The kind of the manifest.
     public let kind: ManifestKind
-    /// The requested selection.
+    /// The selection that was requested.
     public let selection: RenditionSelection
     /// The renditions that were fetched; empty if the manifest offers no choice.
     public let renditions: [Rendition]
-    /// How long it plays, in milliseconds; nil if the manifest does not state it.
+    /// How long the title plays, in milliseconds; nil if the manifest does not state it.
     @OrNull public internal(set) var duration: Int64?
-    /// The number of its resources, manifests included.
+    /// The number of the title's resources, manifests included.
     public internal(set) var resources: Int
-    /// The number of bytes held of all its resources together.
+    /// The number of bytes held of all the title's resources together.
     public internal(set) var bytes: Int64
-    /// The size of all its resources in bytes; nil until all of them have been held whole once.
+    /// The size of all the title's resources in bytes; nil until all of them have been completely held once.
     @OrNull public internal(set) var size: Int64?
-    /// Whether all of its resources are held whole.
+    /// Whether all of the title's resources are completely held.
     public internal(set) var isComplete: Bool
-    /// Why the last fetch left it incomplete: a sentence for each part that could not be fetched, at most 16.
+    /// Why the last fetch left the title incomplete: a sentence for each part that could not be fetched, at most 16.
     public internal(set) var missing: [String]
-    /// When it was last fetched.
+    /// When the title was last fetched.
     public let fetched: Timestamp
 
     private enum CodingKeys: String, CodingKey {
@@ -34,7 +34,7 @@ public struct Title: Hashable, Codable, Sendable {
 
     /// The maximum number of renditions to record.
     private static let maxRenditions = 64
-    /// The maximum number of sentences about missing parts to record, and of characters in each.
+    /// The maximum number of sentences about missing parts that are recorded, and of characters in each.
     private static let (maxMissing, maxSentence) = (16, 500)
 
     init(
@@ -56,12 +56,12 @@ public struct Title: Hashable, Codable, Sendable {
         self.fetched = Timestamp(seconds: fetched)
     }
 
-    /// Notes why parts are missing.
+    /// Records why parts are missing.
     mutating func noteMissing(_ errors: [VaultError]) {
         missing = errors.prefix(Self.maxMissing).map { String($0.message.prefix(Self.maxSentence)) }
     }
 
-    /// Returns the wanted languages in which it has no audio, and those in which it has no subtitles.
+    /// Returns the requested languages for which the title has no audio, and those for which it has no subtitles.
     package func missingLanguages() -> (audio: [String], subtitles: [String]) {
         func missing(_ languages: [String], _ kind: Rendition.Kind) -> [String] {
             languages.filter { language in
@@ -74,13 +74,13 @@ public struct Title: Hashable, Codable, Sendable {
         return (audio, subtitles)
     }
 
-    /// Returns the manifest to play while its origin is unreachable: it offers a player only what is held.
+    /// Returns a manifest that offers a player only what is held, to play while the title's origin is unreachable.
     package func heldPart(of manifest: Manifest) -> Manifest { manifest.selecting(selection) }
 }
 
-// The title as it is recorded in the metadata of its manifest.
+// The record of a title, which is part of its manifest's metadata.
 extension Title {
-    /// Reads a record; nil if it is not a valid one, so that the manifest counts as an ordinary resource.
+    /// Reads a record; nil if the record is invalid, so that the manifest counts as an ordinary resource.
     init?(_ record: JSONObject) {
         guard let kind = (try? record.string("kind")).flatMap(ManifestKind.init),
             let video = (try? record.string("video")).flatMap(RenditionSelection.Video.init),
@@ -99,7 +99,7 @@ extension Title {
             .compactMap(Rendition.init)
         duration = (try? record.optionalInteger("duration")) ?? nil
         missing = record["missing"].flatMap(Self.sentences) ?? []
-        // Older versions recorded no size.
+        // Older versions of the vault did not record a size.
         size = ((try? record.optionalInteger("size")) ?? nil) ?? (isComplete ? bytes : nil)
     }
 
@@ -140,7 +140,7 @@ extension Rendition {
         isForced = record["forced"] == .bool(true)
     }
 
-    /// The record, without the manifest's groups, which nothing reads.
+    /// The rendition's record. It leaves out the manifest's groups, because nothing reads them.
     fileprivate var record: JSONObject {
         var record = JSONObject(["id": .string(id), "kind": .string(kind.rawValue)])
         func text(_ value: String?) -> JSONValue? { value.map { .string(String($0.prefix(Self.maxText))) } }
@@ -152,11 +152,12 @@ extension Rendition {
         return record
     }
 
-    /// The maximum number of characters of a text to record.
+    /// The maximum number of characters of a string that are recorded.
     private static var maxText: Int { 200 }
 }
 
 extension JSONValue {
-    /// Returns the nearest integer that a record can contain; with any other, the whole record could not be read again.
+    /// Returns the nearest integer that a record can contain. With any other integer, the whole record could not be
+    /// read again.
     fileprivate static func bounded(_ number: Int64) -> JSONValue { .integer(min(max(0, number), largestInteger)) }
 }

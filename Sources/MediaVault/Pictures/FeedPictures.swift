@@ -1,16 +1,16 @@
 import VaultModel
 
-/// The recently requested pictures of feeds, in memory: at most 8 MiB of them.
+/// The recently requested pictures of feeds, of which at most 8 MiB are kept in memory.
 ///
-/// A picture that many titles share is requested once, even if it could not be fetched.
+/// A picture that several titles share is requested only once, even if it could not be fetched.
 final class FeedPictures: Sendable {
     private struct Entry {
-        /// Held while the picture is requested.
+        /// The lock that is held while the picture is being requested.
         let asking = AsyncLock()
         let since: ContinuousClock.Instant
-        /// Nil until it was requested; an inner nil if it could not be fetched.
+        /// The result of the request; nil until there is one, and an inner nil if the picture could not be fetched.
         var found: Picture??
-        /// Its place in the order of use.
+        /// The position in the order of use; the highest was used last.
         var used = 0
     }
 
@@ -19,10 +19,10 @@ final class FeedPictures: Sendable {
         var bytes = 0
         var uses = 0
         var isEnded = false
-        /// Hosts that took too long, and when.
+        /// The hosts that took too long, each with the time when this was noted.
         var slow: [String: ContinuousClock.Instant] = [:]
 
-        /// Returns a picture's entry, or a new one if it is too old.
+        /// Returns a picture's entry, or a new one if there is none or it is too old.
         mutating func entry(of reference: MediaReference, now: ContinuousClock.Instant) -> Entry {
             if let known = entries[reference], now - known.since >= lifetime { remove(reference) }
             uses += 1
@@ -34,7 +34,7 @@ final class FeedPictures: Sendable {
         }
 
         mutating func keep(_ picture: Picture?, of reference: MediaReference) {
-            // The entry may have been dropped in the meantime, and a closed vault keeps none.
+            // The entry may have been dropped in the meantime, and a closed vault must not keep any.
             guard !isEnded, entries[reference] != nil else { return }
             entries[reference]?.found = .some(picture)
             bytes += picture?.bytes.count ?? 0
@@ -59,17 +59,19 @@ final class FeedPictures: Sendable {
     private let state = Locked(State())
 
     private static let maxBytes = 8 << 20
-    /// The maximum number of pictures, including those that could not be fetched.
+    /// The maximum number of entries, including those for pictures that could not be fetched.
     private static let maxCount = 256
-    /// How long a picture is kept: long enough to download the titles of one feed check.
+    /// How long an entry is kept: long enough to download the titles found by one check of a feed.
     private static let lifetime: Duration = .seconds(3600)
 
     /// Returns a picture; nil if it cannot be fetched.
     ///
     /// - Parameters:
-    ///   - reference: where it is, and how to request it: requested differently, it counts as another picture.
-    ///   - fetch: requests the picture; called unless that was already done.
-    /// - Throws: the error of `fetch`; the next call then requests the picture again.
+    ///   - reference: where the picture is, and how to request it. The same URL requested differently counts as another
+    ///     picture.
+    ///   - now: the current time.
+    ///   - fetch: requests the picture. It is not called if that was already done.
+    /// - Throws: the error of `fetch`; in that case, the next call requests the picture again.
     func picture(
         at reference: MediaReference, now: ContinuousClock.Instant = .now, fetch: () async throws -> Picture?
     ) async throws -> Picture? {
@@ -82,21 +84,22 @@ final class FeedPictures: Sendable {
         }
     }
 
-    /// Returns whether a host recently took too long for a picture: a download must not wait for the next one.
+    /// Returns whether a host recently took too long to send a picture, so that a download must not wait for its next
+    /// one.
     func isSlow(_ host: String, now: ContinuousClock.Instant = .now) -> Bool {
         state.withLock { $0.slow[host].map { now - $0 < Self.lifetime } ?? false }
     }
 
-    /// Notes that a host has taken too long.
+    /// Records that a host took too long to send a picture.
     func noteSlow(_ host: String, now: ContinuousClock.Instant = .now) {
         state.withLock { state in
-            // If there are very many, all get another chance.
+            // If there are very many slow hosts, all of them get another chance.
             if state.slow.count >= Self.maxCount { state.slow = [:] }
             if !state.isEnded { state.slow[host] = now }
         }
     }
 
-    /// Forgets everything, and stores nothing afterwards.
+    /// Forgets everything, and keeps nothing from then on.
     func end() {
         state.withLock { state in
             state = State()

@@ -1,12 +1,12 @@
 import VaultModel
 
-/// The pictures found in recently used media, in memory: at most 8 MiB of them.
+/// The pictures found in recently used media, of which at most 8 MiB are kept in memory.
 final class PictureCache: Sendable {
     private struct Entry {
         let resource: ResourceID
-        /// Nil if the media have none.
+        /// The picture; nil if the media have none.
         let picture: Picture?
-        /// Its place in the order of use.
+        /// The position in the order of use; the highest was used last.
         var used: Int
     }
 
@@ -24,10 +24,11 @@ final class PictureCache: Sendable {
     private let state = Locked(State())
 
     private static let maxBytes = 8 << 20
-    /// The maximum number of representations, with or without a picture.
+    /// The maximum number of representations whose result is kept, with or without a picture.
     private static let maxCount = 1024
 
-    /// Returns the picture of a representation; an inner nil if it has none, an outer one if the cache does not know.
+    /// Returns the picture of a representation. The result is an inner nil if the representation has no picture, and an
+    /// outer nil if the cache does not know.
     func picture(of id: RepresentationID) -> Picture?? {
         state.withLock { state in
             guard let entry = state.entries[id] else { return nil }
@@ -37,7 +38,7 @@ final class PictureCache: Sendable {
         }
     }
 
-    /// Stores what was found in a representation, and drops the least recently used entries.
+    /// Keeps the result for a representation, and drops the least recently used entries to stay within the limits.
     func keep(_ picture: Picture?, of id: RepresentationID, _ resource: ResourceID) {
         state.withLock { state in
             guard !state.isEnded else { return }
@@ -53,14 +54,14 @@ final class PictureCache: Sendable {
         }
     }
 
-    /// Forgets what was found in the representations of resources.
+    /// Forgets the results for the representations of some resources.
     func forget(_ resources: Set<ResourceID>) {
         state.withLock { state in
             for (id, entry) in state.entries where resources.contains(entry.resource) { state.remove(id) }
         }
     }
 
-    /// Forgets everything, and stores nothing afterwards.
+    /// Forgets everything, and keeps nothing from then on.
     func end() {
         state.withLock { state in
             state = State()

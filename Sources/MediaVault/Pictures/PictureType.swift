@@ -1,6 +1,7 @@
-/// The types of pictures that the vault accepts as covers: every browser shows them, and they cannot contain scripts.
+/// The types of pictures that the vault accepts as covers. Every browser displays them, and they cannot contain
+/// scripts.
 ///
-/// Only a picture's first bytes decide its type, never a name or a declared type.
+/// A picture's type is determined only by its first bytes, never by a name or a declared type.
 public enum PictureType: String, Hashable, CaseIterable, Codable, Sendable {
     /// JPEG.
     case jpeg = "image/jpeg"

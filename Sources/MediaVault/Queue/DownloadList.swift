@@ -1,16 +1,16 @@
 import VaultModel
 import VaultStorage
 
-/// The entries of the download queue in their order: a value.
+/// The entries of the download queue in their order. It is a value type.
 struct DownloadList: Sendable {
-    /// An entry and its progress.
+    /// An entry of the queue and its progress.
     struct Entry: Sendable {
         var download: QueuedDownload
-        /// The host and port of its URL.
+        /// The host and port of the entry's URL.
         let host: String
-        /// Its progress in this process; nil if it has not run here.
+        /// The entry's progress in this process; nil if it has not run here.
         var progress: DownloadProgress?
-        /// The number of its last change in this process.
+        /// The queue's revision at the entry's last change in this process.
         var revision = 0
 
         var candidate: DownloadSchedule.Candidate {
@@ -19,7 +19,7 @@ struct DownloadList: Sendable {
         }
     }
 
-    /// A place in the order; no two entries share one.
+    /// An entry's place in the order; no two entries share one.
     struct Place: Hashable, Comparable, Sendable {
         let position: Int64
         let id: DownloadID
@@ -32,9 +32,9 @@ struct DownloadList: Sendable {
 
     private var entries: [DownloadID: Entry] = [:]
     private var titles: [TitleID: Set<DownloadID>] = [:]
-    /// In ascending order.
+    /// The places of all entries, in ascending order.
     private var places: [Place] = []
-    /// The number of entries of each host.
+    /// The number of entries for each host.
     private var hosts: [String: Int] = [:]
 
     init(_ downloads: [QueuedDownload] = []) {
@@ -57,19 +57,19 @@ struct DownloadList: Sendable {
 
     subscript(id: DownloadID) -> Entry? { entries[id] }
 
-    /// Returns the entries of a title: one, or in rare cases several.
+    /// Returns the entries for a title: usually one, in rare cases several.
     func entries(of title: TitleID) -> [Entry] { titles[title, default: []].compactMap { entries[$0] } }
 
-    /// The position before all entries.
+    /// The position before that of every entry.
     var firstPosition: Int64 { (places.first?.position ?? QueuedDownload.middle) - 1 }
-    /// The position after all entries.
+    /// The position after that of every entry.
     var lastPosition: Int64 { (places.last?.position ?? QueuedDownload.middle - 1) + 1 }
 
     // MARK: Changes
 
-    /// Puts several entries, as ``put(_:revision:)-(QueuedDownload,_)`` puts one.
+    /// Adds or replaces several entries, as ``put(_:revision:)-(QueuedDownload,_)`` does for one.
     mutating func put(_ downloads: [QueuedDownload], revision: Int) {
-        // Putting one entry moves all places after it.
+        // Inserting a single entry shifts all places after it, so many entries are sorted at once instead.
         guard downloads.count > Self.mostByThemselves else {
             for download in downloads { put(download, revision: revision) }
             return
@@ -82,10 +82,10 @@ struct DownloadList: Sendable {
         places = entries.values.map(\.download.place).sorted()
     }
 
-    /// The maximum number of entries to put one by one.
+    /// The maximum number of entries that are inserted one by one.
     private static let mostByThemselves = 64
 
-    /// Adds an entry, or replaces an entry's content; its progress stays.
+    /// Adds an entry, or replaces its content if it is already listed; its progress is kept.
     mutating func put(_ download: QueuedDownload, revision: Int) {
         if let known = entries[download.id] {
             remove(known.download.place)
@@ -96,7 +96,7 @@ struct DownloadList: Sendable {
         places.insert(download.place, at: index(after: download.place))
     }
 
-    /// Replaces all entries; those that stay keep their progress.
+    /// Replaces all entries. Those that were already listed keep their progress.
     mutating func replace(with downloads: [QueuedDownload], revision: Int) {
         let former = entries
         self = DownloadList(downloads)
@@ -128,7 +128,7 @@ struct DownloadList: Sendable {
         hosts[host, default: 0] += 1
     }
 
-    /// Forgets an entry's title and host, before the entry is removed or added again.
+    /// Removes an entry from the per-title and per-host tables, before it is removed or added again.
     private mutating func drop(_ id: DownloadID) {
         guard let entry = entries[id] else { return }
         let title = entry.download.title
@@ -143,7 +143,7 @@ struct DownloadList: Sendable {
         if places.indices.contains(index), places[index] == place { places.remove(at: index) }
     }
 
-    /// Returns the index of the first place after this one.
+    /// Returns the index of the first place that sorts after this one.
     private func index(after place: Place) -> Int {
         var (low, high) = (0, places.count)
         while low < high {
@@ -155,6 +155,6 @@ struct DownloadList: Sendable {
 }
 
 extension QueuedDownload {
-    /// Its place in the order of the queue.
+    /// The entry's place in the order of the queue.
     var place: DownloadList.Place { DownloadList.Place(position: position, id: id) }
 }

@@ -2,16 +2,16 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-// Adding downloads to the queue, and changing and removing its entries.
+// Adds downloads to the queue, and changes and removes its entries.
 extension DownloadQueue {
     /// Adds downloads at the end of the queue, or at its start.
     ///
-    /// A download that is already queued keeps its place unless `first` is set; unless it runs, it gets the new options
-    /// and waits again.
+    /// A download that is already queued keeps its place unless `first` is set. If it is not running, it gets the new
+    /// options and waits again.
     ///
-    /// - Parameter resumes: whether to resume paused entries, too.
+    /// - Parameter resumes: whether paused entries are resumed, too.
     /// - Returns: the entries, one for each download.
-    /// - Throws: ``VaultError`` with code `owned` if this process is not the owner; `busy` if the queue has
+    /// - Throws: ``VaultError`` with code `owned` if this process is not the owner; `busy` if the queue would exceed
     ///   ``QueuedDownload/most`` entries; `invalidArgument` if a reference cannot be used. In all these cases nothing
     ///   is added.
     @discardableResult
@@ -21,7 +21,7 @@ extension DownloadQueue {
         try store.requireOwner(to: "queues downloads")
         try await load()
         return try await changing.exclusively {
-            // Named here, so that the locator cannot change in between.
+            // The resources are named under the lock, so that the locator cannot change in between.
             var named: [NamedOrder] = []
             for download in downloads { named.append(try await name(download.reference, download.options)) }
             let entries = try await entries(for: named, first: first, resumes: resumes)
@@ -34,7 +34,7 @@ extension DownloadQueue {
         }
     }
 
-    /// An order, with the resource and the title that it means in this vault.
+    /// An order, with the resource and the title that it identifies in this vault.
     private struct NamedOrder: Sendable {
         let order: DownloadOrder
         let resource: ResourceID
@@ -46,14 +46,14 @@ extension DownloadQueue {
         let resource = try await loaders.name(given)
         let (store, id) = (store, resource.id)
         let stored = try await pool.run { try store.index.resource(id)?.titleID }
-        // Bytes for one user are requested by their stored title, whose record has the fields.
+        // A resource for one user is requested by its stored title, because that title's record has the header fields.
         let isByID = given.titleID != nil || (reference.principal != nil && stored != nil)
         return NamedOrder(
             order: DownloadOrder(reference, options, isByID: isByID), resource: id,
             title: given.titleID ?? stored ?? TitleID(of: id))
     }
 
-    /// Returns the entries for some orders, both existing and new ones.
+    /// Returns the entries for the given orders: existing entries with their changes, and new ones.
     private func entries(
         for orders: [NamedOrder], first: Bool, resumes: Bool
     ) async throws -> [(download: QueuedDownload, isChanged: Bool)] {
@@ -97,7 +97,7 @@ extension DownloadQueue {
         return entries
     }
 
-    /// Returns the queue's entry for the resource of an order; nil if it has none.
+    /// Returns the queue's entry for the resource of an order; nil if the queue has none.
     private func queued(_ order: NamedOrder) async throws -> QueuedDownload? {
         for entry in state.withLock({ $0.list?.entries(of: order.title) ?? [] }) {
             let reference = try? await reference(of: entry.download)
@@ -106,13 +106,13 @@ extension DownloadQueue {
         return nil
     }
 
-    /// Returns the reference that an entry fetches.
+    /// Returns the reference that an entry downloads.
     func reference(of download: QueuedDownload) async throws -> MediaReference {
         let names = loaders.environment.names
         return try await pool.run { try download.order.reference(to: download.title, in: names) }
     }
 
-    /// Returns the reference that a queued title is fetched by; nil unless exactly one entry has the title.
+    /// Returns the reference by which a queued title is downloaded; nil unless exactly one entry has that title.
     package func reference(ofQueued title: TitleID) async throws -> MediaReference? {
         try await load()
         let entries = state.withLock { $0.list?.entries(of: title) ?? [] }
@@ -120,9 +120,9 @@ extension DownloadQueue {
         return try await reference(of: entry.download)
     }
 
-    /// Applies an act to entries of the queue.
+    /// Applies an act to the selected entries of the queue.
     ///
-    /// - Returns: the number of entries changed.
+    /// - Returns: the number of entries that were changed.
     /// - Throws: ``VaultError`` with code `notHeld` if a title is not in the queue, in which case nothing is changed.
     package func change(_ act: DownloadAct, of selection: DownloadSelection) async throws -> Int {
         try store.requireOwner(to: "changes its download queue")
@@ -164,7 +164,7 @@ extension DownloadQueue {
         }
     }
 
-    /// Returns the entries that an act changes, after the change. They keep their relative order.
+    /// Returns the entries that an act changes, in their changed form. They keep their relative order.
     private func moved(_ downloads: [QueuedDownload], by act: DownloadAct) -> [QueuedDownload] {
         let (first, last) = state.withLock { ($0.list?.firstPosition ?? 0, $0.list?.lastPosition ?? 0) }
         let sorted = downloads.sorted { $0.place < $1.place }
@@ -172,10 +172,10 @@ extension DownloadQueue {
         return sorted.enumerated().compactMap { act.applied(to: $1, position: start + Int64($0)) }
     }
 
-    /// Removes the entries of a resource that is about to be removed, and waits until none of them runs: the queue
-    /// would otherwise take the removal for a failure, and fetch the resource again.
+    /// Removes the entries of a resource that is about to be removed, and waits until none of them runs. Otherwise the
+    /// queue would treat the removal as a failure, and fetch the resource again.
     ///
-    /// - Throws: ``VaultError`` if the queue cannot be read or written, in which case nothing was removed from it.
+    /// - Throws: ``VaultError`` if the queue cannot be read or written, in which case no entry was removed.
     func forget(_ resource: NamedResource) async throws {
         try await forget {
             let titles = await titles(of: resource)
@@ -183,19 +183,20 @@ extension DownloadQueue {
         }
     }
 
-    /// Removes the entries of a title that the vault does not have, and waits until none of them runs.
+    /// Removes the queue's entries of a title that is not in the vault, and waits until none of them runs.
     func forget(_ title: TitleID) async throws {
         try await forget { ([title], state.withLock { $0.list?.entries(of: title) ?? [] }.map(\.download.id)) }
     }
 
-    /// Removes entries, and their titles' ended downloads from the list; waits until none of the entries runs.
+    /// Removes entries from the queue, and their titles from the list of ended downloads; waits until none of the
+    /// entries runs.
     ///
-    /// - Parameter choose: returns the titles and entries, while nothing else changes the queue.
+    /// - Parameter choose: returns the titles and the entries. It is called while nothing else can change the queue.
     private func forget(_ choose: () async -> (titles: Set<TitleID>, entries: [DownloadID])) async throws {
         try await load()
         let (titles, running) = try await changing.exclusively {
             let (titles, entries) = await choose()
-            // A stopped download ends after its entry has left the queue.
+            // A stopped download may still be ending after its entry has left the queue, so its task is captured first.
             let running = state.withLock { state in entries.compactMap { state.running[$0]?.task } }
             try await remove(entries)
             return (titles, running)
@@ -204,27 +205,28 @@ extension DownloadQueue {
         for task in running { await task.value }
     }
 
-    /// Stops listing ended downloads of these titles, here and in the listeners.
+    /// Stops listing the ended downloads of these titles, both in this queue and in its listeners.
     private func forgetEnded(of titles: Set<TitleID>) {
         tell { $0.forgetEnded(of: titles) }
         for listener in state.withLock({ $0.forgettingListeners.all }) { listener(titles) }
     }
 
-    /// Registers a closure to call when titles are removed or queued, so that their ended downloads are no longer
+    /// Registers a closure to call with titles that are removed or queued, so that their ended downloads are no longer
     /// listed. It must not block, and stays registered while the vault is open.
     package func listenForForgetting(_ tell: @escaping @Sendable (Set<TitleID>) -> Void) {
         state.withLock { _ = $0.forgettingListeners.add(tell) }
     }
 
-    /// Returns the ids that a resource may have been queued by, whether or not the vault has it.
+    /// Returns the title ids under which a resource may have been queued, whether or not it is in the vault.
     private func titles(of resource: NamedResource) async -> Set<TitleID> {
         let (store, id, given) = (store, resource.id, resource.reference.titleID)
-        // A row that does not open has no id; its title was queued by the id of its URL.
+        // If the resource's row does not open, its title id is unknown; the title was then queued under the id of its
+        // URL.
         let stored = try? await pool.run { try store.index.resource(id)?.titleID }
         return Set([TitleID(of: id), given, stored].compactMap(\.self))
     }
 
-    /// Returns the entries of a resource, stored or not, including entries whose resource cannot be determined.
+    /// Returns the entries of a resource, whether stored or not, and all entries whose resource cannot be determined.
     private func entries(of resource: NamedResource, among titles: Set<TitleID>) async -> [QueuedDownload] {
         let id = resource.id
         var found: [QueuedDownload] = []
@@ -237,17 +239,17 @@ extension DownloadQueue {
 
     // MARK: Writing
 
-    /// How many rows are deleted in one transaction.
+    /// The number of rows that are deleted in one transaction.
     private static let batch = 1000
 
-    /// Writes entries durably, all or none, then changes them in memory. The caller holds ``changing``.
+    /// Writes entries durably, either all or none, then updates them in memory. The caller holds ``changing``.
     private func write(_ downloads: [QueuedDownload]) async throws {
         let store = store
         try await pool.run { try store.downloads.write(downloads, isDurable: true) }
         tell { $0.list?.put(downloads, revision: $0.revision) }
     }
 
-    /// Removes entries, and stops the running ones. The caller holds ``changing``.
+    /// Removes entries from the queue and stops those that run. The caller holds ``changing``.
     private func remove(_ ids: [DownloadID]) async throws {
         let store = store
         for start in stride(from: 0, to: ids.count, by: Self.batch) {
@@ -260,7 +262,7 @@ extension DownloadQueue {
         }
     }
 
-    /// Removes all entries, even those whose rows do not open, and stops the running ones. The caller holds
+    /// Removes all entries, even those whose rows do not open, and stops those that run. The caller holds
     /// ``changing``.
     private func removeAll() async throws {
         let store = store

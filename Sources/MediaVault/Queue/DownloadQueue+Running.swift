@@ -2,9 +2,9 @@ import Foundation
 import VaultModel
 import VaultStorage
 
-// Running the downloads of the queue.
+// Runs the downloads of the queue.
 extension DownloadQueue {
-    /// Begins to run the queue, until ``end()`` is called. A second call does nothing.
+    /// Starts running the queue, which continues until ``end()`` is called. A second call does nothing.
     package func start() {
         guard store.isOwner else { return }
         state.withLock { state in
@@ -13,7 +13,7 @@ extension DownloadQueue {
         }
     }
 
-    /// Stops all running downloads; they continue when the queue is started again.
+    /// Stops the queue and all running downloads. They continue when the vault is opened and its queue started again.
     func end() async {
         let (loop, running) = state.withLock { state in
             state.isEnded = true
@@ -26,7 +26,7 @@ extension DownloadQueue {
         for task in running { await task.value }
     }
 
-    /// How long to wait before reading the queue again after a failure.
+    /// How long to wait before reading the queue from the index again after a failure.
     private static let readingDelay: Duration = .seconds(10)
 
     private func run() async {
@@ -56,7 +56,7 @@ extension DownloadQueue {
         }
     }
 
-    /// Starts the downloads that should run now.
+    /// Starts the downloads that should run now, and returns the plan that chose them.
     private func startWhatIsDue() -> DownloadSchedule.Plan {
         let now = Self.moment(store.now())
         var plan = DownloadSchedule.Plan()
@@ -74,7 +74,7 @@ extension DownloadQueue {
         return plan
     }
 
-    /// Returns a time with its local time of day.
+    /// Returns a time together with its local time of day.
     static func moment(_ time: Int64) -> DownloadSchedule.Moment {
         let local = time + Int64(TimeZone.current.secondsFromGMT(for: Date(timeIntervalSince1970: Double(time))))
         return DownloadSchedule.Moment(time: time, secondOfDay: Int(((local % 86_400) + 86_400) % 86_400))
@@ -82,7 +82,7 @@ extension DownloadQueue {
 
     /// Tells running downloads to stop.
     ///
-    /// - Parameter givesWay: whether they stop because they are too slow while others wait.
+    /// - Parameter givesWay: whether they are stopped because they are too slow while others wait.
     func stop(_ ids: some Sequence<DownloadID>, givingWay givesWay: Bool = false) {
         let tasks = state.withLock { state in
             ids.compactMap { id -> Task<Void, Never>? in
@@ -120,13 +120,13 @@ extension DownloadQueue {
 
     private func finish(_ id: DownloadID, _ result: Result<Void, any Error>) async {
         let failed = await changing.exclusively { () -> FailedDownload? in
-            // A download that was told to stop may end with any error; that is not a failure.
+            // A download that was told to stop may end with any error, so its error does not count as a failure.
             let (entry, running) = state.withLock { ($0.list?[id], $0.running[id]) }
             let isEnding = running?.isEnding ?? true
             defer {
                 tell { state in
                     state.running[id] = nil
-                    // Note it again, so that followers of the queue learn that it no longer runs.
+                    // Note the progress again, so that followers of the queue learn that the entry no longer runs.
                     let progress = state.list?[id]?.progress
                     state.list?.note(progress, of: id, revision: state.revision)
                 }
@@ -134,7 +134,7 @@ extension DownloadQueue {
             guard let entry else { return nil }
             switch result {
             case .success:
-                // A crash before this is durable costs nothing: the title is complete.
+                // Removing the entry need not be durable: if a crash undoes it, the title is already complete.
                 await forgetDone(id)
                 return nil
             case .failure(let error as VaultError) where !isEnding && error.code != .closed:
@@ -143,7 +143,7 @@ extension DownloadQueue {
                 await putBehind(entry)
                 return nil
             case .failure:
-                // A download that stops by itself, because the vault closes, does not begin again at once.
+                // A download that stops without being told to, because the vault closes, must not restart immediately.
                 var waiting = entry.download
                 if !isEnding { waiting.notBefore = store.now() + 1 }
                 tell { state in
@@ -163,7 +163,7 @@ extension DownloadQueue {
         tell { $0.end(id, as: .done) }
     }
 
-    /// Moves an entry that was too slow behind all others, and records why.
+    /// Moves an entry that was too slow behind all others, and records the reason.
     private func putBehind(_ entry: DownloadList.Entry) async {
         let (last, rate) = state.withLock { state in
             (state.list?.lastPosition ?? entry.download.position, state.settings.leastRateOfEach)
@@ -184,8 +184,8 @@ extension DownloadQueue {
         await keep(changed, entry.progress)
     }
 
-    /// Writes an entry whose attempt has ended. If it cannot be written, as on a full disk, memory keeps it until the
-    /// vault is closed.
+    /// Writes an entry whose attempt has ended. If it cannot be written, for example on a full disk, the entry is kept
+    /// in memory until the vault is closed.
     private func keep(_ download: QueuedDownload, _ progress: DownloadProgress?) async {
         let store = store
         try? await loaders.environment.pool.run { try store.downloads.write([download], isDurable: false) }
@@ -195,15 +195,15 @@ extension DownloadQueue {
         }
     }
 
-    /// Records why an entry failed, and when to retry it.
+    /// Records why an entry failed, and when it will be retried.
     private func note(
         _ given: VaultError, of entry: DownloadList.Entry, heldBefore: Int64?
     ) async -> FailedDownload {
         var error = given
-        // If the mode allows requests, a byte is missing because its origin did not deliver it.
+        // Where the mode allows requests, a byte can be missing only because the origin did not deliver it.
         if error.code == .notHeld, loaders.environment.mode.current.allowsRequests { error.code = .unreachable }
         var changed = entry.download
-        // After progress, the delays begin short again.
+        // If this attempt made progress, the retry delays start from the shortest again.
         let hasMoved = (entry.progress?.held ?? 0) > heldBefore ?? .max
         let attempts = hasMoved ? 0 : changed.attempts
         let retry = DownloadRetry(
@@ -226,7 +226,7 @@ extension DownloadQueue {
         return FailedDownload(snapshot: snapshot, resource: resource, error: error)
     }
 
-    /// Registers a closure to call after a download fails, whether it will be retried or not.
+    /// Registers a closure to call after a download fails, whether or not it will be retried.
     ///
     /// - Returns: the id for ``stopListeningForFailures(_:)``.
     package func listenForFailures(_ tell: @escaping @Sendable (FailedDownload) -> Void) -> Int {

@@ -1,9 +1,9 @@
 import VaultModel
 import VaultStorage
 
-// What subscriptions need from the download queue.
+// Answers the questions that subscriptions ask of the download queue.
 extension DownloadQueue {
-    /// Returns the queued titles, each with the URL that it is fetched from and its state.
+    /// Returns the queued titles, each with its download URL and its state.
     func queuedTitles() async throws -> [TitleID: (url: String, state: QueuedDownload.State)] {
         try await load()
         return state.withLock { state in
@@ -12,7 +12,7 @@ extension DownloadQueue {
         }
     }
 
-    /// Returns whether the queue runs at this time of day.
+    /// Returns whether the settings let the queue run at the current time of day.
     func isWithinHours() async -> Bool {
         guard (try? await load()) != nil else { return false }
         let hours = state.withLock { $0.settings.hours }

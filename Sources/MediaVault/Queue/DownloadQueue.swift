@@ -2,20 +2,20 @@ import VaultCrypto
 package import VaultModel
 import VaultStorage
 
-/// The download queue of a vault: sealed in its index, so that it survives restarts.
+/// The download queue of a vault. It is sealed in the vault's index, so it survives restarts.
 ///
-/// Every owner can add and change entries; they run only while a service has started the queue.
+/// Every owner can add and change entries; they run only after a service has started the queue.
 package final class DownloadQueue: Sendable {
     struct State {
-        /// Nil until the queue is read from the index.
+        /// The entries; nil until the queue has been read from the index.
         var list: DownloadList?
-        /// How many rows do not open.
+        /// The number of rows that do not open.
         var damaged = 0
         var running: [DownloadID: Running] = [:]
-        /// The entries that left the queue most recently, latest last. If a title was removed or queued since, its
-        /// entries are no longer listed.
+        /// The entries that left the queue most recently, latest last. `isListed` is false if the entry's title has
+        /// since been removed or queued again.
         var ended: [(snapshot: DownloadSnapshot, revision: Int, isListed: Bool)] = []
-        /// The number of the last change.
+        /// The revision of the queue, which grows with each change.
         var revision = 0
         var settings = DownloadSettings()
         var loop: Task<Void, Never>?
@@ -25,30 +25,30 @@ package final class DownloadQueue: Sendable {
         var forgettingListeners = NumberedSet<@Sendable (Set<TitleID>) -> Void>()
     }
 
-    /// A download that runs, or is ending.
+    /// A download that is running or ending.
     struct Running: Sendable {
         var task: Task<Void, Never>?
-        /// Whether it was told to stop.
+        /// Whether the download was told to stop.
         var isEnding = false
-        /// Whether it was told to stop because it is too slow while others wait.
+        /// Whether the download was told to stop because it is too slow while others wait.
         var givesWay = false
-        /// The bytes that were held when it began; nil until it reports them.
+        /// The number of bytes that were held when the download began; nil until it first reports its progress.
         var heldBefore: Int64?
-        /// Its pace; nil until it reports what it holds.
+        /// The download's pace. It is measured anew once the download reports what it holds.
         var pace: DownloadPace?
     }
 
     let loaders: LoaderTable
     let state = Locked(State())
     let rate = SharedRateLimit(bytesPerSecond: nil)
-    /// Held while the queue is read or changed, so that the index and memory agree.
+    /// A lock held while the queue is read or changed, so that the index and memory agree.
     let changing = AsyncLock()
     let wakes: AsyncStream<Void>
     let waking: AsyncStream<Void>.Continuation
-    /// Wakes the queue when the next decision is due.
+    /// The task that wakes the queue when its next decision is due.
     let timer = Locked<Task<Void, Never>?>(nil)
 
-    /// How many entries that left the queue are remembered.
+    /// The maximum number of entries to remember after they left the queue.
     package static let maxEnded = 64
 
     var store: VaultStore { loaders.environment.store }
@@ -61,7 +61,7 @@ package final class DownloadQueue: Sendable {
 
     // MARK: Reading
 
-    /// Reads the queue from the index, unless that is already done.
+    /// Reads the queue from the index unless it has already been read.
     func load() async throws {
         guard state.withLock({ $0.list == nil }) else { return }
         try await changing.exclusively { try await read() }
@@ -80,7 +80,7 @@ package final class DownloadQueue: Sendable {
         }
     }
 
-    /// Runs a body that may change rows of the queue, while nothing else does; then reads them again.
+    /// Runs a body that may change rows of the queue while nothing else can, then reads the rows again.
     func rereading<Result: Sendable>(after body: () async throws -> Result) async throws -> Result {
         try await changing.exclusively {
             do {
@@ -96,7 +96,7 @@ package final class DownloadQueue: Sendable {
 
     private func readAgain() async {
         let store = store
-        // What cannot be read now stays as it was.
+        // If the rows cannot be read now, the entries in memory stay as they were.
         guard let found = try? await pool.run({ try store.downloads.all() }) else { return }
         tell { state in
             guard state.list != nil else { return }
@@ -105,9 +105,9 @@ package final class DownloadQueue: Sendable {
         }
     }
 
-    /// Returns a page of the queue in order, and where the next one begins.
+    /// Returns a page of the queue in order, and the cursor for the next page; nil if there is none.
     ///
-    /// - Parameter after: the place after which the page begins; nil for the start.
+    /// - Parameter after: the cursor after which the page begins; nil for the start of the queue.
     package func page(
         after place: DownloadCursor? = nil, limit: Int
     ) async throws -> (downloads: [DownloadSnapshot], next: DownloadCursor?) {
@@ -120,7 +120,8 @@ package final class DownloadQueue: Sendable {
         }
     }
 
-    /// The entries that left the queue most recently, latest first, without titles that were removed or queued since.
+    /// The entries that left the queue most recently, latest first. Titles that were removed or queued since are left
+    /// out.
     package var ended: [DownloadSnapshot] {
         state.withLock { $0.ended.reversed().filter(\.isListed).map(\.snapshot) }
     }
@@ -131,7 +132,8 @@ package final class DownloadQueue: Sendable {
         return state.withLock { $0.counts }
     }
 
-    /// Returns the entries that have changed since a revision, and the current revision; nil if more than `limit` have.
+    /// Returns the entries that have changed since a revision, and the current revision. The entries are nil if more
+    /// than `limit` have changed.
     package func changes(
         since revision: Int, limit: Int = .max
     ) -> (downloads: [DownloadSnapshot]?, revision: Int) {
@@ -151,7 +153,7 @@ package final class DownloadQueue: Sendable {
         }
     }
 
-    /// Registers a closure to call after each change; it must only forward the signal.
+    /// Registers a closure to call after each change. It must only forward the signal.
     ///
     /// - Returns: the id for ``stopListening(_:)``.
     package func listen(_ wake: @escaping @Sendable () -> Void) -> Int {
@@ -160,12 +162,12 @@ package final class DownloadQueue: Sendable {
 
     package func stopListening(_ listener: Int) { state.withLock { $0.listeners.remove(listener) } }
 
-    /// Forgets the entries, because the vault is closed.
+    /// Discards the entries in memory, because the vault is closed.
     func forget() { state.withLock { ($0.list, $0.ended, $0.running) = (DownloadList(), [], [:]) } }
 
     // MARK: State
 
-    /// Changes the state, and notifies the listeners.
+    /// Changes the state, advances its revision, and notifies the listeners.
     func tell(_ body: (inout State) -> Void) {
         let wakes = state.withLock { state in
             state.revision += 1
@@ -175,7 +177,7 @@ package final class DownloadQueue: Sendable {
         for wake in wakes { wake() }
     }
 
-    /// Switches to settings that have been written.
+    /// Applies settings that have already been written.
     func use(_ settings: DownloadSettings) {
         let former = state.withLock { state in
             defer { state.settings = settings }
@@ -185,7 +187,8 @@ package final class DownloadQueue: Sendable {
         wake()
     }
 
-    /// Retries downloads that wait because nothing could be requested, after the mode or the network has changed.
+    /// Lets downloads retry at once if they wait because nothing could be requested. It is called after the mode or the
+    /// network has changed.
     func retryRequests() {
         tell { state in
             let waiting = state.list?.inOrder.map(\.download) ?? []
@@ -199,17 +202,17 @@ package final class DownloadQueue: Sendable {
         wake()
     }
 
-    /// Makes the queue decide again what runs.
+    /// Makes the queue decide again which downloads run.
     func wake() { waking.yield() }
 }
 
-/// Where a page of the download queue begins.
+/// The place after which a page of the download queue begins.
 package struct DownloadCursor: Hashable, Sendable, CustomStringConvertible {
     let place: DownloadList.Place
 
     init(_ place: DownloadList.Place) { self.place = place }
 
-    /// Parses the text of a cursor; nil if it is not one.
+    /// Parses the text form of a cursor; nil if the text is not one.
     package init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 2, let position = Int64(parts[0]), QueuedDownload.positions.contains(position),
@@ -218,7 +221,7 @@ package struct DownloadCursor: Hashable, Sendable, CustomStringConvertible {
         place = DownloadList.Place(position: position, id: id)
     }
 
-    /// The text, which stays the same while the entry keeps its place.
+    /// The text form of the cursor, which stays the same while the entry keeps its place.
     package var description: String { "\(place.position).\(place.id.hex)" }
 }
 
@@ -242,7 +245,7 @@ extension DownloadQueue.State {
         return counts
     }
 
-    /// Decides what runs.
+    /// Decides which downloads run, start and stop.
     mutating func plan(at now: DownloadSchedule.Moment) -> DownloadSchedule.Plan {
         guard let list else { return DownloadSchedule.Plan() }
         for id in running.keys {
@@ -255,12 +258,12 @@ extension DownloadQueue.State {
             slow: Set(running.filter { $0.value.pace?.isSlow ?? false }.keys), at: now)
     }
 
-    /// Stops listing ended downloads of these titles.
+    /// Stops listing the ended downloads of these titles.
     mutating func forgetEnded(of titles: Set<TitleID>) {
         for index in ended.indices where titles.contains(ended[index].snapshot.title) { ended[index].isListed = false }
     }
 
-    /// Removes an entry, and remembers how it ended.
+    /// Removes an entry from the queue, and remembers how it ended.
     mutating func end(_ id: DownloadID, as end: DownloadSnapshot.State) {
         guard let entry = list?.remove(id) else { return }
         ended.append((DownloadSnapshot(entry, end), revision, true))
@@ -268,11 +271,11 @@ extension DownloadQueue.State {
     }
 }
 
-/// A download of the queue that failed.
+/// A failure of a queued download.
 package struct FailedDownload: Sendable {
-    /// The entry, after it failed.
+    /// The entry as it is after the failure.
     package let snapshot: DownloadSnapshot
-    /// The id of its resource, if it could be computed.
+    /// The id of the entry's resource; nil if it could not be computed.
     package let resource: ResourceID?
     package let error: VaultError
 }

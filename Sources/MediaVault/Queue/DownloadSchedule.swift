@@ -1,52 +1,55 @@
 import VaultModel
 import VaultStorage
 
-/// Decides which downloads of the queue run: a value.
+/// Decides which downloads of the queue run. It is a value type.
 struct DownloadSchedule: Sendable {
-    /// What the schedule needs to know about an entry of the queue.
+    /// The properties of a queue entry that determine when it runs.
     struct Candidate: Hashable, Sendable {
         let id: DownloadID
-        /// The host and port of its URL.
+        /// The host and port of the entry's URL.
         let host: String
-        /// Whether it is waiting, neither paused nor failed.
+        /// Whether the entry is waiting, neither paused nor failed.
         let isWaiting: Bool
-        /// The time of its next attempt, in seconds since 1970; nil if it may run at once.
+        /// The time of the entry's next attempt, in seconds since 1970; nil if it may run at once.
         let notBefore: Int64?
     }
 
-    /// A moment, with its local time of day.
+    /// A point in time, with its local time of day.
     struct Moment: Hashable, Sendable {
-        /// Seconds since 1970.
+        /// The time in seconds since 1970.
         let time: Int64
-        /// Seconds since the last midnight, in local time.
+        /// The number of seconds since the last midnight, in local time.
         let secondOfDay: Int
     }
 
-    /// What to do now.
+    /// The decisions for the present moment.
     struct Plan: Hashable, Sendable {
         /// The downloads to start, in this order.
         var start: [DownloadID] = []
-        /// The running downloads to stop, which then wait again.
+        /// The running downloads to stop; they then wait again.
         var stop: Set<DownloadID> = []
-        /// The running downloads to stop because they are too slow while others wait; they move behind the others.
+        /// The running downloads to stop because they are too slow while others wait. They move behind all others.
         var giveWay: Set<DownloadID> = []
-        /// The seconds until the next decision, at least 1; nil if only a change of the queue can matter.
+        /// The number of seconds until the next decision, at least 1; nil if only a change to the queue can alter the
+        /// plan.
         var next: Int64?
     }
 
     let settings: DownloadSettings
 
-    /// The maximum seconds until the next decision while something waits for a set time: clocks may be changed.
+    /// The maximum number of seconds until the next decision while something waits for a set time. It is bounded
+    /// because clocks may be changed.
     private static let longestWait: Int64 = 600
 
-    /// Decides what runs.
+    /// Decides which downloads start, stop, and give way.
     ///
     /// - Parameters:
     ///   - queue: the entries in the order in which they should run. It is read only as far as needed.
-    ///   - hosts: the number of hosts in the queue, if known: once all are at their limit, nothing more can start.
-    ///   - running: the entries that run or are ending.
+    ///   - hosts: the number of hosts in the queue, if known. Once all of them are at their limit, nothing more can
+    ///     start.
+    ///   - running: the entries that are running or ending.
     ///   - ending: the running entries that were told to stop.
-    ///   - slow: the running entries that are below the least rate.
+    ///   - slow: the running entries whose rate is below the least rate.
     func plan(
         _ queue: some Sequence<Candidate>, hosts: Int = .max, running: Set<DownloadID>, ending: Set<DownloadID> = [],
         slow: Set<DownloadID> = [], at now: Moment
@@ -59,8 +62,8 @@ struct DownloadSchedule: Sendable {
                 return plan
             }
         }
-        // Running entries keep their places before waiting ones, whatever the order. Ending ones still count for their
-        // host.
+        // Running entries keep their places ahead of waiting ones, whatever the order. Ending entries still count
+        // towards their host's limit.
         var (count, perHost): (Int, [String: Int]) = (0, [:])
         func takesPlace(_ candidate: Candidate) -> Bool {
             guard count < settings.parallel, perHost[candidate.host, default: 0] < settings.perHost else {
@@ -77,7 +80,7 @@ struct DownloadSchedule: Sendable {
             left -= 1
             if !takesPlace(candidate), !ending.contains(candidate.id) { plan.stop.insert(candidate.id) }
         }
-        // Entries that were removed from the queue while running.
+        // The remaining running downloads were removed from the queue while they ran, but still take places.
         count += left
         var earliest: Int64?
         var burdened: Set<String> = []
@@ -112,12 +115,12 @@ struct DownloadSchedule: Sendable {
 }
 
 extension DownloadSchedule {
-    /// Returns the slow downloads that give way: one for each waiting download, until no slow one is left.
+    /// Returns the slow downloads that give way: one for each waiting download, as long as slow ones remain.
     ///
     /// - Parameters:
-    ///   - taken: the downloads that run or start.
-    ///   - coming: the number of places that become free anyway.
-    ///   - perHost: how many places each host takes.
+    ///   - taken: the downloads that are running or starting.
+    ///   - coming: the number of places that will become free anyway.
+    ///   - perHost: the number of places that each host takes.
     private func giveWay(
         _ queue: some Sequence<Candidate>, _ slow: Set<DownloadID>, _ taken: Set<DownloadID>, coming: Int,
         _ perHost: [String: Int], at now: Int64
@@ -143,9 +146,9 @@ extension DownloadSchedule {
 }
 
 extension DownloadSchedule.Candidate {
-    /// Returns when it may run; nil if it may run now.
+    /// Returns when the entry may run; nil if it may run now.
     ///
-    /// Even after a clock was set back, nothing waits longer than the longest delay.
+    /// Even after the clock was set back, no entry waits longer than the longest delay.
     fileprivate func time(after now: Int64) -> Int64? {
         notBefore.flatMap { $0 > now && $0 - now <= DownloadRetry.longestWait ? $0 : nil }
     }
@@ -153,17 +156,17 @@ extension DownloadSchedule.Candidate {
 
 /// Whether and when to retry a failed download of the queue.
 enum DownloadRetry: Hashable, Sendable {
-    /// Not until a person acts.
+    /// It is not retried until a person acts.
     case no
-    /// After some seconds; its attempts are counted.
+    /// It is retried after this many seconds, and the attempt is counted.
     case after(Int64)
-    /// In a moment, because the vault itself interrupted it.
+    /// It is retried in a moment, because the vault itself interrupted it.
     case soon
 
     /// The longest time that an origin may ask for with `Retry-After`, in seconds: a day.
     static let longestWait: Int64 = 86_400
 
-    /// How many times in a row to retry a response that is not media: about a day's worth.
+    /// How many times in a row a response that is not media is retried: about a day's worth of attempts.
     private static let mostPages: Int64 = 100
 
     /// Decides whether and when to retry a download.
@@ -173,11 +176,11 @@ enum DownloadRetry: Hashable, Sendable {
     ///   - chance: a random number from 0 to 1.
     init(after error: VaultError, attempts: Int64, chance: Double, policy: RetryPolicy) {
         switch error.code {
-        // The title was removed, or its id is being recomputed; the vault closes.
+        // The title was removed, its id is being recomputed, or the vault is closing.
         case .removed, .busy, .closed: self = .soon
         case .unreachable, .notHeld, .changed, .diskFull, .quotaExceeded, .storage, .owned, .invalidResponse:
             self = .after(policy.queueDelay(attempts: attempts, chance: chance))
-        // A page in place of media may come from a network's login portal, which is temporary.
+        // A network's login portal may send a page in place of the media, which is temporary.
         case .notMedia where attempts < Self.mostPages:
             self = .after(policy.queueDelay(attempts: attempts, chance: chance))
         case .refused where Self.isPassing(error.originStatus):
@@ -186,7 +189,7 @@ enum DownloadRetry: Hashable, Sendable {
         }
     }
 
-    /// Returns the seconds that an origin requests to wait with `Retry-After`; 0 if it requests none.
+    /// Returns how many seconds the origin asks the vault to wait with `Retry-After`; 0 if it does not ask.
     static func wait(askedBy error: VaultError) -> Int64 {
         guard error.code == .refused, isPassing(error.originStatus) else { return 0 }
         return min(Int64(max(0, error.retryAfter ?? 0)), longestWait)
@@ -200,8 +203,8 @@ enum DownloadRetry: Hashable, Sendable {
 }
 
 extension RetryPolicy {
-    /// Returns how long a download of the queue waits after a temporary failure, in seconds: a limit that doubles, less
-    /// up to half of it at random, so that downloads that failed together do not all return at the same instant.
+    /// Returns how many seconds a queued download waits after a temporary failure. The limit doubles with each failure;
+    /// up to half of it is subtracted at random, so that downloads that failed together do not all retry at once.
     ///
     /// - Parameter attempts: the number of temporary failures before this one.
     func queueDelay(attempts: Int64, chance: Double) -> Int64 {

@@ -1,41 +1,41 @@
 package import VaultModel
 import VaultStorage
 
-/// An entry of the download queue at one moment.
+/// A snapshot of an entry in the download queue.
 package struct DownloadSnapshot: Sendable {
-    /// What an entry is doing.
+    /// The state of an entry, as reported to people.
     package enum State: String, CaseIterable, Codable, Sendable {
-        /// It waits for its turn, for its next attempt, or for the hours in which the queue runs.
+        /// The entry waits for its turn, for its next attempt, or for the hours in which the queue runs.
         case waiting
         case running
-        /// It waits until it is resumed.
+        /// The entry waits until it is resumed.
         case paused
-        /// It failed for good, and waits until it is retried or cancelled.
+        /// The entry failed permanently, and waits until it is retried or cancelled.
         case failed
-        /// All of it is held; it is no longer in the queue.
+        /// The title is completely held; the entry is no longer in the queue.
         case done
-        /// It was cancelled; it is no longer in the queue.
+        /// The entry was cancelled; it is no longer in the queue.
         case ended
     }
 
-    /// The entry's own id; in rare cases, several titles have the same title id.
+    /// The entry's own id. In rare cases, several entries share a title id.
     package let download: DownloadID
-    /// The id of its title.
+    /// The id of the entry's title.
     package let title: TitleID
     package let url: String
     package let contentID: String?
-    /// The name to give the title.
+    /// The name that the title is to get; nil if none was given.
     package let name: String?
     package let state: State
-    /// Its progress; nil if it has not run since the vault was opened.
+    /// The entry's progress; nil if it has not run since the vault was opened.
     package let progress: DownloadProgress?
-    /// When it was queued.
+    /// When the entry was queued.
     package let added: Timestamp
     /// The number of temporary failures in a row.
     package let attempts: Int
-    /// When it will be retried, if it waits for that.
+    /// When the entry will be retried; nil if it is not waiting for a retry.
     package let nextAttempt: Timestamp?
-    /// Why the last attempt failed.
+    /// Why the last attempt failed; nil if it did not.
     package let failure: VaultError?
 
     init(_ entry: DownloadList.Entry, _ state: State? = nil) {
@@ -65,13 +65,13 @@ extension DownloadSnapshot.State {
     }
 }
 
-/// The number of entries of the download queue in each state.
+/// The number of entries in each state of the download queue.
 package struct DownloadCounts: Hashable, Codable, Sendable {
     package var waiting = 0
     package var running = 0
     package var paused = 0
     package var failed = 0
-    /// Entries that no key opens; they never run.
+    /// The number of entries that no key opens; they never run.
     package var damaged = 0
 
     /// Creates the counts, which are 0 by default.
@@ -81,24 +81,24 @@ package struct DownloadCounts: Hashable, Codable, Sendable {
     }
 }
 
-/// What a person may do with entries of the download queue.
+/// An action that a person may take on entries of the download queue.
 package enum DownloadAct: String, CaseIterable, Codable, Sendable {
-    /// Keeps them from running until they are resumed.
+    /// Keeps the entries from running until they are resumed.
     case pause
     /// Lets paused entries wait for their turn again.
     case resume
-    /// Retries entries that failed, or that wait for their next attempt.
+    /// Retries entries that have failed, or that wait for their next attempt.
     case retry
-    /// Removes them from the queue; bytes that arrived stay in the vault.
+    /// Removes the entries from the queue; bytes that arrived stay in the vault.
     case cancel
-    /// Moves them before all others.
+    /// Moves the entries before all others.
     case first
-    /// Moves them after all others.
+    /// Moves the entries after all others.
     case last
 
-    /// Returns an entry after the act; nil if the act leaves it as it is.
+    /// Returns an entry as the act changes it; nil if the act leaves it unchanged.
     ///
-    /// - Parameter position: the position for ``first`` and ``last``.
+    /// - Parameter position: the new position for ``first`` and ``last``.
     func applied(to download: QueuedDownload, position: Int64) -> QueuedDownload? {
         var changed = download
         switch (self, download.state) {
@@ -115,14 +115,14 @@ package enum DownloadAct: String, CaseIterable, Codable, Sendable {
     }
 }
 
-/// The entries of the download queue that an act applies to.
+/// The entries of the download queue to which an act applies.
 package enum DownloadSelection: Hashable, Sendable {
     case all
     case titles([TitleID])
 }
 
 extension VaultError {
-    /// The error of an earlier attempt, as the queue recorded it.
+    /// Creates the error of an earlier attempt from the queue's record of it.
     fileprivate init(_ failure: QueuedDownload.Failure) {
         self.init(Code(name: failure.code) ?? .storage, failure.message)
         originStatus = failure.status.map { Int(clamping: $0) }

@@ -2,13 +2,13 @@ import VaultManifest
 import VaultModel
 import VaultStorage
 
-// The record of an entry of the download queue, and the reference and options that it was made from.
+// Converts a download's reference and options to the record in the queue, and back.
 extension DownloadOrder {
-    /// Creates the record.
+    /// Creates the record of a download.
     ///
     /// - Parameters:
     ///   - reference: a settled reference.
-    ///   - isByID: whether to fetch its title by the id of the stored one.
+    ///   - isByID: whether to request the title by the id of its stored counterpart.
     init(_ reference: MediaReference, _ options: DownloadOptions, isByID: Bool) {
         self.init(url: reference.url.absoluteString)
         contentID = reference.contentID
@@ -27,7 +27,7 @@ extension DownloadOrder {
         }
     }
 
-    /// The options of the download, with the default for each choice that this version does not know.
+    /// The options of the download, with the default for each choice that this version does not recognize.
     var options: DownloadOptions {
         let usual = RenditionSelection()
         var selection: RenditionSelection?
@@ -44,9 +44,9 @@ extension DownloadOrder {
         return options
     }
 
-    /// Returns the reference by its URL. Its fields are sent to their own origin only.
+    /// Returns the reference made from the recorded URL. Its header fields are sent only to their own origin.
     ///
-    /// - Throws: ``VaultError`` with code `invalidURL`.
+    /// - Throws: ``VaultError`` with code `invalidURL` if the recorded URL is invalid.
     func reference() throws -> MediaReference {
         let url = try MediaURL(url)
         var reference = MediaReference(url, contentID: contentID, fields: fields?.sent(to: url) ?? HeaderFields())
@@ -54,9 +54,10 @@ extension DownloadOrder {
         return reference
     }
 
-    /// Returns the stored reference if the title was queued by its id and is still there, else the plain one. Blocks.
+    /// Returns the stored reference if the title was queued by its id and is still in the vault, otherwise the plain
+    /// one. Blocks.
     ///
-    /// - Throws: as ``reference()``.
+    /// - Throws: the errors of ``reference()``.
     func reference(to title: TitleID, in names: ResourceNames) throws -> MediaReference {
         let plain = try reference()
         guard isByID else { return plain }
@@ -71,7 +72,7 @@ extension DownloadOrder {
 }
 
 extension MediaReference {
-    /// Creates the reference of a picture; nil if its URL is invalid.
+    /// Creates a reference to a picture; nil if its URL is invalid.
     fileprivate init?(_ picture: ListedPicture) {
         guard let url = try? MediaURL(picture.url) else { return nil }
         self.init(url, fields: picture.fields?.sent(to: url) ?? HeaderFields())

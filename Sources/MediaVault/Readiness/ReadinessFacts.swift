@@ -1,23 +1,23 @@
 import VaultModel
 
-/// The facts about one title from which its readiness is decided.
+/// The facts about one title that determine whether it is ready.
 struct TitleFacts: Hashable, Sendable {
-    /// How much of it is held.
+    /// How much of the title is held.
     enum Holding: Hashable, Sendable {
         case whole
-        /// Bytes are missing.
+        /// Bytes of the title are missing.
         ///
         /// - Parameters:
-        ///   - count: how many; nil if it is not known.
-        ///   - isLoss: whether they were held once.
+        ///   - count: the number of missing bytes; nil if unknown.
+        ///   - isLoss: whether the missing bytes were once held.
         case partial(count: Int64?, isLoss: Bool)
-        /// A manifest that was played, but not fetched as a title, so what belongs to it is unknown.
+        /// The title is a manifest that was played, but not fetched as a title, so its parts are unknown.
         case onlyPlayed
     }
 
-    /// The result of opening its segments.
+    /// The result of opening the title's segments.
     struct Opening: Hashable, Sendable {
-        /// The number of parts that were fetched but are not held whole, whatever the title's record says.
+        /// The number of parts that were fetched but are not held whole, regardless of what the title's record says.
         var brokenParts = 0
         /// The number of files that are missing or cut short.
         var missingFiles = 0
@@ -29,17 +29,17 @@ struct TitleFacts: Hashable, Sendable {
 
     var id: TitleID?
     var name: String?
-    /// The URL without its query; nil if the rows do not open.
+    /// The title's URL without its query; nil if the title's rows do not open.
     var url: String?
     var bytes: Int64 = 0
     var holding = Holding.whole
     var opening = Opening()
-    /// The state of its entry in the download queue; nil if it has none.
+    /// The state of the title's entry in the download queue; nil if it has none.
     var queued: DownloadSnapshot.State?
-    /// Whether the limits in force allow it to be evicted.
+    /// Whether the limits in force allow the title to be evicted.
     var isEvictable = false
 
-    /// What is missing, the most important first.
+    /// The findings about the title, the most important first.
     var findings: [ReadinessFinding] {
         [heldFinding, partsFinding, filesFinding, keyFinding, readFinding, queueFinding, limitFinding].compactMap(
             \.self)
@@ -101,30 +101,30 @@ struct TitleFacts: Hashable, Sendable {
     private static func files(_ count: Int) -> String { count == 1 ? "1 file is" : "\(count) files are" }
 }
 
-/// The facts about a vault as a whole from which its readiness is decided.
+/// The facts about a whole vault that determine whether it is ready.
 struct WholeFacts: Hashable, Sendable {
-    /// The last verification of the whole vault.
+    /// The result of the last verification of the whole vault.
     struct Verification: Hashable, Sendable {
-        /// When it ended, in seconds since 1970.
+        /// When the verification ended, in seconds since 1970.
         var time: Int64
-        /// Whether it left no damage.
+        /// Whether the verification left no damage.
         var isSound: Bool
     }
 
-    /// Nil if there was none.
+    /// The last verification of the whole vault; nil if there was none.
     var verification: Verification?
-    /// The free bytes of the disk that has the vault; nil if they are not known.
+    /// The number of free bytes on the vault's disk; nil if unknown.
     var freeBytes: Int64?
-    /// The bytes that the limits in force keep free.
+    /// The number of bytes that the limits in force keep free on the disk.
     var minFree: Int64 = 0
-    /// The key operation that is running, or was interrupted.
+    /// The key operation that is running or was interrupted; nil if there is none.
     var keyOperation: Receipt.Act?
     /// The tokens and named links that players use.
     var access: [AccessGrant] = []
 
-    /// Returns what is missing.
+    /// Returns the findings about the vault as a whole.
     ///
-    /// - Parameter now: seconds since 1970.
+    /// - Parameter now: the current time, in seconds since 1970.
     func findings(_ options: ReadinessOptions, now: Int64) -> [ReadinessFinding] {
         [verificationFinding(options, now), diskFinding, keyFinding].compactMap(\.self)
             + (options.until.map { accessFindings(until: $0, now) } ?? [])
@@ -138,7 +138,7 @@ struct WholeFacts: Hashable, Sendable {
             return ReadinessFinding(
                 .damageLeft, "the verification of \(Self.day(verification.time)) left damage; repair the vault")
         }
-        // A time in the future comes from a clock that was wrong then, or is wrong now.
+        // A time in the future means that the clock was wrong then, or is wrong now.
         let (age, isFar) = now.subtractingReportingOverflow(verification.time)
         guard !isFar, (-Self.clockTolerance...options.verifiedWithin).contains(age) else {
             return ReadinessFinding(
@@ -173,7 +173,7 @@ struct WholeFacts: Hashable, Sendable {
         }
     }
 
-    /// The seconds by which a clock may be set back without casting doubt on the verification.
+    /// How many seconds a clock may be set back without casting doubt on the verification.
     private static let clockTolerance: Int64 = 60
 
     private static func day(_ time: Int64) -> String {
@@ -182,7 +182,7 @@ struct WholeFacts: Hashable, Sendable {
 }
 
 extension AccessGrant {
-    /// Whether players use it.
+    /// Whether the grant is meant for players.
     var isForPlayers: Bool {
         switch kind {
         case .links: true
@@ -192,14 +192,14 @@ extension AccessGrant {
     }
 }
 
-/// Collects the facts about titles, and decides whether they are ready. A pure value.
+/// Collects the facts about titles, and decides whether they are ready. It is a value type without I/O.
 struct ReadinessTally: Sendable {
     private var titles = 0
     private var bytes: Int64 = 0
     private var unready: [UnreadyTitle] = []
     private var unreadyTitles = 0
 
-    /// Adds a title that should be ready.
+    /// Adds the facts about a title that should be ready.
     mutating func add(_ title: TitleFacts) {
         titles += 1
         bytes += title.bytes
@@ -210,9 +210,9 @@ struct ReadinessTally: Sendable {
         unready.append(UnreadyTitle(id: title.id, name: title.name, url: title.url, findings: findings))
     }
 
-    /// Returns the verdict.
+    /// Returns the report on the titles added so far and on the vault as a whole.
     ///
-    /// - Parameter now: seconds since 1970.
+    /// - Parameter now: the current time, in seconds since 1970.
     func report(_ whole: WholeFacts, _ options: ReadinessOptions, now: Int64) -> ReadinessReport {
         var findings = whole.findings(options, now: now)
         if titles == 0 {

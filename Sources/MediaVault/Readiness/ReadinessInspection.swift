@@ -1,7 +1,7 @@
 import VaultModel
 import VaultStorage
 
-/// Collects the facts that decide whether titles are ready. It only reads, and contacts no origin.
+/// Collects the facts that determine whether titles are ready. It only reads the vault, and contacts no origin.
 struct ReadinessInspection: Sendable {
     let loaders: LoaderTable
     let queue: DownloadQueue
@@ -12,9 +12,10 @@ struct ReadinessInspection: Sendable {
     private var store: VaultStore { loaders.environment.store }
     private var pool: BlockingPool { loaders.environment.pool }
 
-    /// How many titles are examined at a time.
+    /// The number of titles that are read from the index at a time.
     private static let pageSize = 64
-    /// The maximum number of segments of a title to open, at both ends: the first, the last, and some between.
+    /// The maximum number of a title's segments to open: the first, the last, and some between. Of each, the first and
+    /// the last block are opened.
     static let maxOpened = 8
 
     /// Examines each title that should be ready.
@@ -52,10 +53,10 @@ struct ReadinessInspection: Sendable {
 
     // MARK: One title, which blocks
 
-    /// Returns the facts about a title; nil if it need not be ready.
+    /// Returns the facts about a title; nil if the title need not be ready.
     private func facts(of row: SealedResource, _ queued: [TitleID: DownloadSnapshot.State]) throws -> TitleFacts? {
         let wanted: Set<ResourceClass> = options.hasDownloads ? [.pinned, .download] : [.pinned]
-        // An invalid class may have been any.
+        // If the stored class is invalid, the title may have been in any class, so it is examined.
         guard row.resourceClass.map(wanted.contains) ?? true else { return nil }
         guard let resource = try store.index.openIfSound(row) else {
             return TitleFacts(opening: TitleFacts.Opening(unopened: 1))
@@ -84,8 +85,8 @@ struct ReadinessInspection: Sendable {
 
     /// Checks that the files of a title exist, and opens some of their blocks.
     ///
-    /// A missing segment may have been joined to others or sealed again since its row was read, so the rows are then
-    /// read again.
+    /// If something is wrong, the rows are read and examined again, because a missing segment may have been joined to
+    /// others or sealed again since its row was read.
     private func opening(of resource: StoredResource) throws -> TitleFacts.Opening {
         let found = try examine(resource)
         guard found != TitleFacts.Opening(), let now = try store.index.resource(resource.id) else { return found }
@@ -142,14 +143,14 @@ struct ReadinessInspection: Sendable {
         return segments
     }
 
-    /// Returns the segments of one resource, without those with known damage, which already counts as missing.
+    /// Returns the segments of one resource, without those with known damage, because those already count as missing.
     private static func sealed(in resource: StoredResource) -> [(owner: StoredResource, segment: SegmentDescription)] {
         guard let serving = resource.serving else { return [] }
         return serving.segments.filter { $0.length > 0 && serving.badBlocks[$0.id]?.isEmpty ?? true }
             .map { (resource, $0) }
     }
 
-    /// Returns at most ``maxOpened`` indices, spread evenly, including the first and the last.
+    /// Returns at most ``maxOpened`` indices below `count`, evenly spread, including the first and the last.
     static func sample(of count: Int) -> [Int] {
         guard count > maxOpened else { return Array(0..<count) }
         return (0..<maxOpened).map { $0 * (count - 1) / (maxOpened - 1) }

@@ -4,21 +4,23 @@ public import VaultModel
 public struct ReadinessOptions: Hashable, Sendable {
     /// The time until which titles must play without the network; nil or a past time means now.
     public var until: Timestamp?
-    /// The maximum number of seconds since the last verification of the whole vault.
+    /// The maximum age, in seconds, of the last verification of the whole vault.
     public var verifiedWithin: Int64
-    /// Whether to check all downloaded titles, not only pinned ones.
+    /// Whether to check all downloaded titles, not only the pinned ones.
     public var hasDownloads: Bool
 
-    /// Thirty days, in seconds.
+    /// The default for ``verifiedWithin``: thirty days, in seconds.
     public static let standardAge: Int64 = 30 * 86_400
 
-    /// Creates options: by default for the pinned titles, as of now, in a vault verified within ``standardAge``.
+    /// Creates options. By default they cover the pinned titles, as of now, in a vault verified within ``standardAge``.
     public init(until: Timestamp? = nil, verifiedWithin: Int64 = standardAge, hasDownloads: Bool = false) {
         self.until = until
         self.verifiedWithin = verifiedWithin
         self.hasDownloads = hasDownloads
     }
 
+    /// Checks that the options are within bounds.
+    ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if an option is out of bounds.
     package func check() throws {
         guard (1...ContentInformation.maxBytes).contains(verifiedWithin) else {
@@ -43,23 +45,23 @@ public enum ReadinessCause: String, Hashable, CaseIterable, Codable, Sendable {
     case queued
     /// A size limit may evict the title.
     case evictable
-    /// The whole vault was never verified, or too long ago.
+    /// The whole vault was never verified, or not recently enough.
     case unverified
-    /// The last verification of the whole vault left damage.
+    /// The last verification of the whole vault left damage unrepaired.
     case damageLeft
-    /// Less of the disk is free than the limits keep free.
+    /// The disk has less free space than the limits require.
     case diskFull
-    /// A key operation is running, or was interrupted.
+    /// A key operation is running or was interrupted.
     case keyOperation
-    /// Playback links or a token for players end before the requested time.
+    /// Playback links or a token for players expire before the requested time.
     case accessEnds
 }
 
-/// One thing that is missing, and what to do.
+/// One reason why a title or the vault is not ready, and its remedy.
 public struct ReadinessFinding: Hashable, Codable, Sendable {
-    /// What is missing.
+    /// The kind of reason.
     public let cause: ReadinessCause
-    /// One sentence without a full stop: what is missing, and what to do.
+    /// One sentence, without a full stop, that says what is wrong and what to do.
     public let message: String
 
     package init(_ cause: ReadinessCause, _ message: String) { (self.cause, self.message) = (cause, message) }
@@ -67,13 +69,13 @@ public struct ReadinessFinding: Hashable, Codable, Sendable {
 
 /// A title that is not ready.
 public struct UnreadyTitle: Hashable, Codable, Sendable {
-    /// The id of the title; nil if it has none, or if no key opens its rows.
+    /// The title's id; nil if it has none, or if no key opens its rows.
     @OrNull public internal(set) var id: TitleID?
-    /// The name of the title; nil if it has none.
+    /// The title's name; nil if it has none.
     @OrNull public internal(set) var name: String?
-    /// Its URL without the query; nil if no key opens its rows.
+    /// The title's URL without its query; nil if no key opens its rows.
     @OrNull public internal(set) var url: String?
-    /// What is missing, at least one thing.
+    /// The reasons why the title is not ready; at least one.
     public let findings: [ReadinessFinding]
 
     init(id: TitleID?, name: String?, url: String?, findings: [ReadinessFinding]) {
@@ -82,21 +84,21 @@ public struct UnreadyTitle: Hashable, Codable, Sendable {
     }
 }
 
-/// Whether titles will play without the network, and what is missing if not. It contains no secret.
+/// Whether titles will play without the network, and if not, why. A report contains no secrets.
 public struct ReadinessReport: Hashable, Codable, Sendable {
-    /// Whether nothing is missing.
+    /// Whether all checked titles and the vault as a whole are ready.
     public let isReady: Bool
     /// When the check was made.
     public let checked: Timestamp
-    /// The time until which titles must play; nil for ``checked``.
+    /// The time until which titles must play; nil stands for ``checked``.
     @OrNull public internal(set) var until: Timestamp?
     /// The number of titles that were checked.
     public let titles: Int
-    /// The number of bytes held of them.
+    /// The number of bytes of the checked titles that are held.
     public let bytes: Int64
-    /// What is missing in the vault as a whole.
+    /// The reasons why the vault as a whole is not ready.
     public let findings: [ReadinessFinding]
-    /// The titles that are not ready, at most ``maxNamed``.
+    /// The titles that are not ready; at most ``maxNamed`` are listed.
     public let unready: [UnreadyTitle]
     /// The number of titles that are not ready.
     public let unreadyTitles: Int

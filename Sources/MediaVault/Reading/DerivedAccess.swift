@@ -1,15 +1,16 @@
 import VaultFetch
 import VaultModel
 
-/// Limits what a reference from a manifest or a redirect gets of what the vault holds.
+/// Limits what the vault serves for a reference that comes from a manifest or a redirect.
 ///
 /// The operator may read everything that was fetched, wherever it came from. A manifest gets no more than its own
-/// request would get: bytes from public addresses, and from hosts that the operator allows by name. Whether and how it
-/// is refused does not depend on what is held.
+/// request would get, which is bytes from public addresses and from hosts that the operator allows by name. Whether and
+/// how the vault refuses such a reference does not depend on what it holds.
 extension ResourceLoader {
-    /// Whether bytes from the hosts in this information may be served for a reference.
+    /// Returns whether bytes from the hosts in this information may be served for a reference.
     ///
-    /// An older version did not record the source of bytes that it stored for the operator, so they are not served.
+    /// Older versions of the vault did not record where bytes that they stored for the operator came from, so these are
+    /// not served.
     func mayGive(_ information: ContentInformation?, for reference: MediaReference) -> Bool {
         guard reference.isDerived else { return true }
         return information?.privateHosts?.allSatisfy(names.allows) ?? false
@@ -17,7 +18,7 @@ extension ResourceLoader {
 
     /// Opens the resource for a reference.
     ///
-    /// - Throws: as ``open(_:isDownload:)``.
+    /// - Throws: the errors of ``open(_:isDownload:)``.
     func open(_ requested: RequestedRange, for reference: MediaReference) async throws -> Opening {
         try await admit(reference, at: requested.firstByte ?? 0)
         let opening = try await open(requested)
@@ -28,13 +29,16 @@ extension ResourceLoader {
         return opening
     }
 
-    /// Requires that a reference may get the resource.
+    /// Requires that the resource may be served for a reference.
     ///
-    /// If it may not, sends the request that the reference would make by itself, and throws the error that it gets.
+    /// If it may not, sends the request that the reference would cause by itself. If that fails, throws its error. If
+    /// it succeeds, refuses the reference, unless nothing is known of the resource yet or the answer is of the same
+    /// representation.
     ///
     /// - Parameters:
+    ///   - reference: the reference.
     ///   - position: the first byte wanted.
-    ///   - copy: what is known of a copy in memory that would be served.
+    ///   - copy: what is known of the copy in memory that would be served; nil if there is none.
     /// - Throws: ``VaultError``; `CancellationError`.
     func admit(_ reference: MediaReference, at position: Int64 = 0, copy: ContentInformation? = nil) async throws {
         guard reference.isDerived else { return }
@@ -42,7 +46,7 @@ extension ResourceLoader {
         let known = copy ?? look { $0.information }
         if mayGive(known, for: reference) { return }
         let (url, fields, reach) = urls.current
-        // Nothing is held, and the request that follows reaches no further.
+        // Nothing is held, and the request that will follow cannot reach private addresses either.
         if known == nil, reach == .publicOnly { return }
         guard look({ $0.mode.allowsRequests }) else { throw MediaReader.hole(at: position, isDamage: false) }
         let request = OriginRequest(
@@ -59,10 +63,10 @@ extension ResourceLoader {
         throw privateAddress(at: position)
     }
 
-    /// Records the source of a representation whose source is unknown, if an answer from public addresses is of the
-    /// same representation.
+    /// Records where a representation came from, if that is unknown and an answer from public addresses is of the same
+    /// representation.
     ///
-    /// - Returns: whether it was recorded.
+    /// - Returns: whether this was recorded.
     private func learnOrigin(
         of known: ContentInformation, from head: OriginHead, asked: OriginRequest
     ) async throws -> Bool {
@@ -76,16 +80,20 @@ extension ResourceLoader {
         return true
     }
 
-    /// Returns the error for a request that may not be sent to its host's address.
+    /// Returns the error for a request that may not be sent because of its host's address.
     func privateAddress(at position: Int64) -> VaultError {
         FetchFailure.origin(.privateAddress).vaultError(for: url, at: position)
     }
 }
 
 extension ContentInformation {
-    /// Returns the hosts at private addresses that bytes of either came from; nil if that is unknown for one of them.
+    /// Returns the hosts at private addresses from which the bytes of this information or of newer information came;
+    /// nil if they are unknown for either. If they are unknown only for this information, but its bytes are confirmed,
+    /// the newer hosts count for both.
     ///
-    /// - Parameter isConfirmed: whether the newer answer shows that the earlier bytes are the same.
+    /// - Parameters:
+    ///   - news: the information from a newer answer.
+    ///   - isConfirmed: whether the newer answer shows that the earlier bytes are unchanged.
     func privateHosts(with news: ContentInformation, isConfirmed: Bool) -> Set<String>? {
         guard let hosts = privateHosts else { return isConfirmed ? news.privateHosts : nil }
         return news.privateHosts.map(hosts.union)

@@ -1,9 +1,9 @@
 package import VaultModel
 
-/// All bytes of a requested range, as they were found: held, fresh, and of one representation.
+/// All bytes of a requested range, as they were found in the vault: held, fresh, and of one representation.
 ///
-/// They are looked up once for a request. The caller that answers it opens them without another lookup, in one of two
-/// ways: ``Vault/open(_:into:)`` and ``Vault/reader(of:)``.
+/// They are looked up once per request. The caller that answers the request then opens them without another lookup,
+/// with either ``Vault/open(_:into:)`` or ``Vault/reader(of:)``.
 package final class HeldMedia: Sendable {
     let found: LoaderState.Held
     let resource: NamedResource
@@ -13,10 +13,10 @@ package final class HeldMedia: Sendable {
         (self.found, self.resource, self.loader) = (found, resource, loader)
     }
 
-    /// The range of the bytes; it is not empty.
+    /// The range of the bytes, which is not empty.
     package var range: ByteRange { found.range }
 
-    /// Length, type, validators and range support of the representation.
+    /// The length, type, validators and range support of the representation.
     package var information: ContentInformation { found.information }
 
     /// The id of the representation.
@@ -25,7 +25,7 @@ package final class HeldMedia: Sendable {
     /// The vault's own entity tag for the representation.
     package var entityTag: EntityTag { loader.name(found.entityTag, of: found.information) }
 
-    /// Whether the bytes are at most `count`, and in one run of one segment.
+    /// Returns whether there are at most `count` bytes, all in one run of one segment.
     package func isOneRun(atMost count: Int) -> Bool {
         range.length <= Int64(count) && found.run.upperBound >= range.upperBound
     }

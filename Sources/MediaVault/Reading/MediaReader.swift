@@ -1,51 +1,53 @@
 package import VaultModel
 import VaultStorage
 
-/// Reads one resource in order: held bytes from the vault, the others from the origin.
+/// Reads one resource in order: held bytes from the vault, and the others from the origin.
 ///
-/// It has one consumer at a time. Releasing the reader ends its share of the fetches; received bytes are kept. It reads
-/// ahead no more than a bounded window, however large the media file.
+/// A reader has one consumer at a time. Releasing the reader ends its share of the fetches; bytes already received are
+/// kept. It reads ahead no further than a bounded window, however large the media file is.
 public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
     /// A chunk of bytes, at most ``chunkBytes`` long.
     public typealias Element = [UInt8]
     /// The reader itself.
     public typealias AsyncIterator = MediaReader
 
-    /// Where the requested bytes were when the reader was opened.
+    /// Where the requested bytes were when a reader was opened.
     public enum Source: Sendable {
-        /// All in the vault.
+        /// All of the bytes were in the vault.
         case held
-        /// None in the vault.
+        /// None of the bytes were in the vault.
         case fetched
-        /// Some in the vault.
+        /// Some of the bytes were in the vault.
         case partial
     }
 
-    /// Length, type, validators and range support of the representation.
+    /// The length, type, validators and range support of the representation.
     public let information: ContentInformation
     /// The vault's own entity tag for the representation.
     ///
     /// The tag stays the same as long as the bytes do. It is strong unless the origin sends nothing that distinguishes
     /// one version from another.
     public let entityTag: EntityTag
-    /// The range of bytes to be read; nil if the length is unknown, which means everything from 0 to the end.
+    /// The range of bytes to read; nil if the length is unknown, in which case the reader returns everything from byte
+    /// 0 to the end.
     public let range: ByteRange?
-    /// Whether the reader returns everything although a range was requested.
+    /// Whether the reader returns the whole resource although a range was requested.
     ///
-    /// This is so if the origin does not support ranges, or the length is unknown.
+    /// This is the case if the origin does not support ranges, or if the length is unknown.
     public let isWholeAnswer: Bool
-    /// Whether ``range`` ends before a byte that is missing and cannot be fetched.
+    /// Whether ``range`` ends early, because the next byte is missing and cannot be fetched.
     public let isShortened: Bool
-    /// Where the bytes were when the reader was opened.
+    /// Where the requested bytes were when the reader was opened.
     public let source: Source
-    /// Why held bytes are served unconfirmed by their origin; nil if they are fresh or were confirmed.
+    /// Why held bytes are served without confirmation by their origin; nil if they are fresh or were confirmed.
     public let staleness: Staleness?
-    /// The status of the origin's answer, if it was asked for this reader whether the held bytes are current.
+    /// The status of the origin's answer; nil if the origin was not asked for this reader whether the held bytes are
+    /// current, or did not answer.
     ///
-    /// It is 304, or another if the origin ignores conditions or refused; nil if it was not asked or did not answer.
+    /// The status is 304, or another one if the origin ignores conditions or refused the request.
     public let originStatus: Int?
 
-    /// Maximum bytes returned at a time: two blocks.
+    /// The maximum number of bytes returned at a time: two blocks.
     public static let chunkBytes = 64 << 10
 
     let loader: ResourceLoader
@@ -78,10 +80,10 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
 
     deinit { loader.change { $0.removeReader(id) } }
 
-    /// Records that its first bytes are media.
+    /// Records that the first bytes of the resource are media.
     func noteMedia() { loader.noteMedia(id) }
 
-    /// Returns the reader itself, which has only one position.
+    /// Returns the reader itself, because a reader has only one position.
     public func makeAsyncIterator() -> MediaReader { self }
 
     /// Ends the reader. ``next()`` then returns nil, even to a caller that is already waiting.
@@ -90,7 +92,7 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
         loader.change { $0.removeReader(id) }
     }
 
-    /// Whether the next byte is still to come from the origin.
+    /// Whether the next byte has yet to come from the origin.
     public var isWaitingForOrigin: Bool {
         let position = progress.withLock { $0.position }
         return loader.look { !$0.present.contains(position) }
@@ -99,12 +101,12 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
     /// Whether the reader serves held bytes that may be outdated: see ``staleness``.
     public var isStale: Bool { staleness != nil }
 
-    /// Why bytes from the origin are passed on without being stored; nil if they are stored, or all are held.
+    /// Why bytes from the origin are passed on without being stored; nil if they are stored, or if all bytes are held.
     ///
-    /// This may change with the next bytes, because a store that refuses is asked again.
+    /// This may change with the next bytes, because a store that has refused bytes is asked again.
     public var bypass: BypassReason? { bypass(of: source) }
 
-    /// Returns ``bypass`` for bytes whose source is not the reader's own.
+    /// Returns the same as ``bypass``, but for bytes whose source is not the reader's own.
     package func bypass(of source: Source) -> BypassReason? {
         source == .held ? nil : loader.look { $0.refusesAll ? $0.bypass : $0.bypass(id) }
     }
@@ -117,7 +119,7 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
 
     /// Returns the next bytes, at most `count`; nil at the end.
     ///
-    /// - Throws: as ``next()``.
+    /// - Throws: the errors of ``next()``.
     package func next(atMost count: Int) async throws -> [UInt8]? {
         while true {
             let position = progress.withLock { $0.isEnded ? nil : $0.position }
@@ -141,7 +143,8 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
         }
     }
 
-    /// Requires that the bytes at hand may be served: the host may have led to another address since the start.
+    /// Requires that the next bytes may be served, because the host may have led to another address since the reader
+    /// was opened.
     private func requireGivable(_ position: Int64) throws {
         guard reference.isDerived else { return }
         guard loader.mayGive(loader.look { $0.information }, for: reference) else {
@@ -149,7 +152,7 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
         }
     }
 
-    /// Returns where a chunk ends: at a block boundary, so that no block is opened twice.
+    /// Returns where a chunk ends: at a block boundary, so that no block has to be opened twice.
     private func chunkEnd(_ position: Int64, _ count: Int, _ segment: SegmentDescription) -> Int64 {
         let block = segment.range(ofBlock: segment.block(holding: position))
         return block.lowerBound + Int64(Swift.max(count, segment.blockSize))
@@ -164,12 +167,14 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
         return bytes
     }
 
-    /// Opens sealed bytes; returns nil if they were damaged and have become a gap.
+    /// Opens sealed bytes; returns nil if the segment was damaged or missing, so that the caller has to try another
+    /// step.
     private func open(_ wanted: ByteRange, of segment: SegmentDescription) async throws -> [UInt8]? {
         let kept = loader.opened.reader(of: segment.id)
         let record = loader.record
         do {
-            // Bytes in memory are opened on the caller's thread; only waiting for the disk takes a thread of the pool.
+            // Bytes that are already in memory are opened on the caller's thread. Only waiting for the disk takes up a
+            // thread of the pool.
             if let bytes = try kept?.bytesAtHand(wanted, of: segment) { return bytes }
             let (reader, bytes) = try await loader.pool.run {
                 let reader = try kept ?? record.reader(of: segment)
@@ -178,7 +183,7 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
             if kept == nil { loader.opened.keep(reader, of: segment.id) }
             return bytes
         } catch SegmentFailure.unreadable(let failure) where loader.isOffline {
-            // The bytes are held, and nothing can replace them.
+            // The bytes are held, and while the vault is offline nothing can replace them.
             throw failure.vaultError("a segment cannot be read")
         } catch SegmentFailure.missing where loader.isBesideOwner || loader.record.place != nil {
             await loader.reloadIndex(without: segment)
@@ -205,12 +210,13 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
     }
 }
 
-// Several ranges of one representation, the first of which the reader returns.
+// Answers with several ranges of one representation, the first of which the reader returns.
 extension MediaReader {
-    /// Returns which of several ranges can be served, in their order, and where their bytes are.
+    /// Returns which of several ranges can be served, in the given order, and where their bytes are.
     ///
-    /// All of them can be if nothing is missing, or if the origin may be asked and is not found unreachable. Otherwise
-    /// each range ends before its first missing byte, and ranges whose first byte is missing are left out.
+    /// All of them can be served if nothing is missing, or if the origin may be asked and does not turn out to be
+    /// unreachable. Otherwise, each range is cut off before its first missing byte, and ranges whose first byte is
+    /// missing are left out.
     package func obtainable(of ranges: [ByteRange]) async throws -> (ranges: [ByteRange], source: Source) {
         let (mode, present) = loader.look { ($0.mode, $0.present) }
         guard ranges.contains(where: { !present.gaps(in: $0).isEmpty }) else { return (ranges, .held) }
@@ -222,30 +228,31 @@ extension MediaReader {
     }
 }
 
-/// What is known of a resource without reading it, as an answer to HEAD needs it.
+/// What is known of a resource without reading it, as needed for an answer to HEAD.
 public struct MediaHead: Hashable, Sendable {
-    /// Length, type, validators and range support of the representation.
+    /// The length, type, validators and range support of the representation.
     public let information: ContentInformation
     /// The vault's own entity tag for the representation.
     ///
     /// The tag stays the same as long as the bytes do. It is strong unless the origin sends nothing that distinguishes
     /// one version from another.
     public let entityTag: EntityTag
-    /// Where its bytes are.
+    /// Where the bytes of the resource are.
     public let source: MediaReader.Source
     /// Whether the vault knew what the resource is before this head was requested.
     public let isKnown: Bool
     /// Whether ranges cannot be served yet.
     ///
-    /// This is so if the origin does not support ranges and not all is held, or if the length is unknown.
+    /// This is the case if the origin does not support ranges and some bytes are not held, or if the length is unknown.
     public let isWholeAnswer: Bool
-    /// Why bytes that would be fetched now would not be stored; nil if they would be.
+    /// Why bytes fetched now would not be stored; nil if they would be.
     public let bypass: BypassReason?
-    /// Why this is reported unconfirmed by the origin; nil if it is fresh or was confirmed.
+    /// Why the information is reported without confirmation by the origin; nil if it is fresh or was confirmed.
     public let staleness: Staleness?
-    /// The status of the origin's answer, if it was asked for this head whether what is held is current.
+    /// The status of the origin's answer; nil if the origin was not asked for this head whether the held bytes are
+    /// current, or did not answer.
     ///
-    /// It is 304, or another if the origin ignores conditions or refused; nil if it was not asked or did not answer.
+    /// The status is 304, or another one if the origin ignores conditions or refused the request.
     public let originStatus: Int?
 
     /// Whether the resource may have changed at its origin: see ``staleness``.

@@ -2,12 +2,12 @@ import VaultFetch
 import VaultModel
 import VaultStorage
 
-// Finding out what a resource is before anything is known of it.
+// Finds out what a resource is while nothing is known of it.
 extension ResourceLoader {
     /// Finds out what a resource is without reading it.
     ///
-    /// Some origins answer HEAD carelessly or not at all. If the answer is unusable, the first byte is requested with
-    /// GET, and kept.
+    /// Some origins answer HEAD carelessly or not at all. If the answer to HEAD is unusable, the first byte is
+    /// requested with GET, and kept.
     func learnInformation() async throws -> ContentInformation {
         try await ready()
         if let known = look({ $0.information }) { return known }
@@ -23,15 +23,15 @@ extension ResourceLoader {
             change { $0.removeReader(opening.reader) }
             return opening.information
         } catch let error as VaultError where error.code == .unsatisfiableRange {
-            // The resource is empty: that is known now.
+            // The resource is empty, and the loader now knows that.
             guard let known = look({ $0.information }) else { throw error }
             return known
         }
     }
 
-    /// Asks for the head of an unknown resource and records what it states.
+    /// Sends a HEAD request for an unknown resource, and records what the answer states.
     ///
-    /// - Returns: nil if the answer is unusable; then nothing is recorded.
+    /// - Returns: the information; nil if the answer is unusable, in which case nothing is recorded.
     /// - Throws: ``OriginFailure``; `CancellationError`.
     private func askHead() async throws -> ContentInformation? {
         guard contact.answersHead else { return nil }
@@ -54,7 +54,8 @@ extension ResourceLoader {
         }
     }
 
-    /// Forgets an unconfirmed length (from HEAD), so that the origin is asked for the range itself.
+    /// Forgets a length that is unconfirmed because it came from HEAD, so that the origin is asked for the range
+    /// itself.
     ///
     /// A length counts as unconfirmed if it is above 0 and no byte is present or being fetched.
     ///
@@ -69,7 +70,7 @@ extension ResourceLoader {
     private func takeIn(
         _ head: OriginHead, asked request: OriginRequest, at time: Int64
     ) async throws -> ContentInformation? {
-        // Another answer may have changed the state meanwhile.
+        // Another answer may have changed the loader's state in the meantime.
         if let known = look({ $0.information }) { return known }
         let content = try ResponseCheck.judge(head, asked: request).content
         // Frameworks that do not support HEAD report a length of 0, or no length.
@@ -79,10 +80,10 @@ extension ResourceLoader {
         return information
     }
 
-    /// Whether GET may succeed although HEAD failed in this way.
+    /// Returns whether GET may succeed although HEAD failed in this way.
     private static func mayGetSucceed(_ failure: OriginFailure) -> Bool {
         switch failure.kind {
-        // Asking again after too many requests would not help.
+        // After too many requests, another request would not help.
         case .refused(let status, let retryAfter): status != 429 && retryAfter == nil
         case .interrupted, .invalidResponse: true
         case .unreachable: false

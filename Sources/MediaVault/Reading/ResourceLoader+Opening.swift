@@ -5,25 +5,29 @@ import VaultStorage
 extension ResourceLoader {
     /// Adds a reader for a request.
     ///
-    /// Returns once length and type are known and the first byte is available.
+    /// Returns once the length and type are known and the first byte is available.
     ///
-    /// - Parameter isDownload: whether the reader is a download: other downloads do not yield to it, and it learns of a
-    ///   failure at once.
+    /// - Parameters:
+    ///   - requested: the requested range.
+    ///   - isDownload: whether the reader belongs to a download. Other downloads do not yield to such a reader, and it
+    ///     is informed of a failure at once.
     /// - Throws: ``VaultError``; `CancellationError`.
     func open(_ requested: RequestedRange, isDownload: Bool = false) async throws -> Opening {
         try await ready()
-        // A representation that changes while it is being opened is opened again, a limited number of times.
+        // If the representation changes while it is being opened, the resource is opened again, a limited number of
+        // times.
         for _ in 0..<Self.maxAttempts {
             if let opening = try await attemptOpening(requested, isDownload) { return opening }
         }
         throw MediaReader.changed(url, requested.firstByte ?? 0)
     }
 
-    /// Maximum attempts. A wrong first length may cost two: one to learn the right length, one for the bytes at its
-    /// end.
+    /// The maximum number of attempts. A wrong first length may cost two of them: one to learn the right length, and
+    /// one to get the bytes at its end.
     private static let maxAttempts = 4
 
-    /// Adds a reader of held bytes; returns nil if another representation has begun since they were found.
+    /// Adds a reader of held bytes; returns nil if the loader has changed to another representation since they were
+    /// found.
     func open(_ held: LoaderState.Held) -> Opening? {
         let reader = change { state in (state.addReader(of: held), Effects()) }
         return reader.map { Opening(held, reader: $0, entityTag: name(held.entityTag, of: held.information)) }
@@ -31,7 +35,7 @@ extension ResourceLoader {
 
     /// Makes one attempt to open the resource.
     ///
-    /// - Returns: nil if it must be opened again, because the representation changed or an unconfirmed length was
+    /// - Returns: nil if another attempt is needed, because the representation changed or an unconfirmed length was
     ///   dropped.
     private func attemptOpening(_ requested: RequestedRange, _ isDownload: Bool) async throws -> Opening? {
         if needsLength(requested), look({ $0.information?.length }) == nil { try await learnLength() }
@@ -64,11 +68,15 @@ extension ResourceLoader {
         }
     }
 
-    /// Adds a reader of the representation, or one apart from it.
+    /// Adds a reader of the current representation, or one apart from it.
     ///
-    /// - Parameter isExpected: whether the origin answered recently, so that the reader waits a little while
-    ///   connections to it fail.
-    /// - Returns: nil if another representation has to begin for the reader, because the readers of this one have left.
+    /// - Parameters:
+    ///   - wanted: the range to be read.
+    ///   - isCut: whether the missing part of the range cannot be fetched.
+    ///   - isExpected: whether the origin answered recently, so that the reader waits a little while connections to it
+    ///     fail.
+    /// - Returns: nil if another representation has to begin for the reader, because the readers of the current one
+    ///   have left.
     private func addReader(_ wanted: ByteRange, isCut: Bool, isExpected: Bool) -> ReaderState.ID? {
         let url = urls.current.url
         return change { [self] state in
@@ -80,18 +88,19 @@ extension ResourceLoader {
         }
     }
 
-    /// Whether the length must be known before the request can be sent: for a suffix, or a start beyond any possible
-    /// length.
+    /// Returns whether the length must be known before the request can be sent. It must for a suffix, and for a start
+    /// beyond any possible length.
     private func needsLength(_ requested: RequestedRange) -> Bool {
         if case .suffix = requested { return true }
         return requested.firstByte ?? 0 >= ContentInformation.maxBytes
     }
 
-    /// Returns the bytes that a request names in a known representation.
+    /// Returns the bytes of a known representation to which a request refers.
     ///
-    /// If the origin does not support ranges, that is the whole representation.
+    /// If ranges cannot be served, that is the whole representation.
     ///
-    /// - Throws: ``VaultError`` with code `unsatisfiableRange` and `length` set.
+    /// - Throws: ``VaultError`` with code `unsatisfiableRange` and `length` set if the range is outside the
+    ///   representation.
     private func resolve(_ requested: RequestedRange, _ information: ContentInformation) throws -> ByteRange {
         guard !answersWhole(requested, information) else { return 0..<(information.length ?? .max) }
         guard let length = information.length else { return provisional(requested) }
@@ -105,10 +114,10 @@ extension ResourceLoader {
         return range
     }
 
-    /// Whether ranges cannot be served.
+    /// Returns whether the answer has to be the whole representation, because ranges cannot be served.
     ///
-    /// This is so if the origin does not support ranges and not all is held, or if the length is unknown and the
-    /// requested bytes are not present.
+    /// This is the case if the origin does not support ranges and some bytes are not held, or if the length is unknown
+    /// and the requested bytes are not present.
     private func answersWhole(_ requested: RequestedRange, _ information: ContentInformation) -> Bool {
         guard let length = information.length else {
             guard case .closed = requested else { return true }
@@ -118,10 +127,12 @@ extension ResourceLoader {
             && look { $0.mode.allowsRequests && !$0.present.gaps(in: 0..<length).isEmpty }
     }
 
-    /// Whether the origin can be asked for this byte. A suffix names no first byte, and some offsets are too large.
+    /// Returns whether the origin can be asked for this byte. A suffix has no first byte, and some offsets are too
+    /// large.
     private func mayExist(_ first: Int64?) -> Bool { first.map { $0 < ContentInformation.maxBytes } ?? false }
 
-    /// Returns where a request begins in the known representation; nil if it is unknown or the range is outside it.
+    /// Returns where a request begins in the known representation; nil if no representation is known, or if the range
+    /// is outside it.
     private func firstByte(_ requested: RequestedRange) -> Int64? {
         look { $0.information }.flatMap { try? resolve(requested, $0).lowerBound }
     }
@@ -131,10 +142,11 @@ extension ResourceLoader {
         return first..<max(first, requested.endLimit ?? .max)
     }
 
-    /// Whether the missing part of a range cannot be fetched.
+    /// Returns whether the missing part of a range cannot be fetched.
     ///
-    /// The origin is asked only if this must be known before the first byte: an answer that begins with held bytes
-    /// promises an end, and a representation without a validator has to begin again.
+    /// The origin is asked only if this must be known before the first byte is served. That is so if the answer begins
+    /// with held bytes, because it then promises an end, or if a representation without a validator would have to begin
+    /// again.
     private func isCutOff(_ wanted: ByteRange) async throws -> Bool {
         let (mode, isFirstHeld, hasGap) = look { state in
             (
@@ -146,23 +158,27 @@ extension ResourceLoader {
         let isFresh = canGoOn(to: wanted)
         guard hasGap, isFirstHeld || !isFresh else { return false }
         guard isFresh else {
-            // The held bytes would be discarded, so the origin must be reachable.
+            // The held bytes would be discarded, so this is done only if the origin can be reached.
             let limit = look { $0.retry.policy.revalidationTimeLimit }
             guard try await reachOrigin(within: limit) == true else { return true }
-            // Another reader may have come meanwhile.
+            // Another reader may have been added in the meantime, so check again before the representation is
+            // forgotten.
             canGoOn(to: wanted, forgetting: true)
             return false
         }
-        // Held bytes are served at once. If the origin is merely silent, the reader waits for it at the gap.
+        // Held bytes are served at once. If the origin is merely silent, the reader waits for it on reaching the gap.
         return try await reachOrigin(within: look { $0.retry.policy.moment }) == false
     }
 
-    /// Whether more of a representation may be fetched.
+    /// Returns whether more of the representation may be fetched.
     ///
-    /// Nothing may be added to a representation without a validator if its bytes came in an earlier run: their
-    /// connection is gone.
+    /// Nothing may be added to a representation without a validator if its bytes were received in an earlier run,
+    /// because the connection that they came from is gone.
     ///
-    /// - Parameter forgetting: whether to forget the representation if not, so that the next answer begins another.
+    /// - Parameters:
+    ///   - wanted: the range to be read.
+    ///   - forgetting: whether to forget the representation if no more of it may be fetched, so that the next answer
+    ///     begins another.
     @discardableResult
     private func canGoOn(to wanted: ByteRange, forgetting: Bool = false) -> Bool {
         let url = urls.current.url
@@ -175,7 +191,7 @@ extension ResourceLoader {
         }
     }
 
-    /// Waits until the first byte is present, or the reader needs no bytes.
+    /// Waits until the first byte is present, or until the reader needs no bytes.
     ///
     /// - Returns: false if the representation changed.
     private func reachFirstByte(
@@ -202,10 +218,10 @@ extension ResourceLoader {
         let (known, edition) = look { ($0.information, $0.edition) }
         guard let information = known, let entityTag = record.entityTag else { return nil }
         let isWhole = answersWhole(requested, information)
-        // The first answer decides: if it has no range, the reader begins at byte 0.
+        // The first answer decides. If it ignored the range, the reader begins at byte 0.
         let range = isWhole ? information.length.map { 0..<$0 } : try resolve(requested, information)
         let promised = range ?? 0..<Int64.max
-        // The origin supports ranges after all, but the reader began at byte 0: it must be opened again.
+        // The origin supports ranges after all, but the reader began at byte 0, so the resource must be opened again.
         guard isWhole || look({ $0.readers[id]?.position == promised.lowerBound }) else { return nil }
         let isPlaced = change {
             ($0.place(id, promised, of: edition, isWhole: requested == .whole, isCut: isCut), Effects())
@@ -219,14 +235,14 @@ extension ResourceLoader {
         return Opening(
             reader: id, information: information, entityTag: tag(entityTag, of: information, for: id), range: given,
             isWholeAnswer: isWhole && requested != .whole, isShortened: given != range, isCutOff: isCut,
-            // Nothing of a cut-off range is fetched.
+            // The missing part of a cut-off range is not fetched.
             source: isCut ? .held : .of(range, present), revalidation: revalidation)
     }
 
-    /// Returns the vault's entity tag for what a reader returns.
+    /// Returns the vault's entity tag for the bytes that a reader returns.
     ///
-    /// The tag is weak if no validator distinguishes the representation from another version, and unique if the reader
-    /// is apart from it.
+    /// The tag is weak if no validator distinguishes the representation from another version. For a reader apart from
+    /// the representation, the tag is also unique.
     private func tag(
         _ entityTag: EntityTag, of information: ContentInformation, for id: ReaderState.ID
     ) -> EntityTag {
@@ -234,13 +250,13 @@ extension ResourceLoader {
         return EntityTag(weak: "\(entityTag.opaque)-\(id)")
     }
 
-    /// Finds out the length of the resource.
+    /// Finds out the resource's length.
     private func learnLength() async throws {
         guard look({ $0.mode.allowsRequests }) else { throw MediaReader.hole(at: 0, isDamage: false) }
         _ = try await learnInformation()
     }
 
-    /// Returns what is known of the resource, after asking the origin if nothing is.
+    /// Returns what is known of the resource. If nothing is known, asks the origin first.
     func head() async throws -> MediaHead {
         try await ready()
         let revalidation = try await revalidateIfStale(at: nil)
@@ -265,7 +281,7 @@ extension ResourceLoader {
 }
 
 extension MediaReader.Source {
-    /// Returns where the bytes of a range are, given the bytes that are present.
+    /// Returns where the bytes of a range are, given which bytes are present.
     fileprivate static func of(_ range: ByteRange?, _ present: ByteRanges) -> MediaReader.Source {
         guard let range else { return .fetched }
         if present.gaps(in: range).isEmpty { return .held }
@@ -273,7 +289,7 @@ extension MediaReader.Source {
     }
 }
 
-/// The result of opening a resource: everything that the head of an answer needs.
+/// The result of opening a resource, which contains everything needed for the head of an answer.
 struct Opening {
     let reader: ReaderState.ID
     let information: ContentInformation
@@ -281,7 +297,7 @@ struct Opening {
     let range: ByteRange?
     let isWholeAnswer: Bool
     let isShortened: Bool
-    /// Whether the origin may not be asked or is unreachable, so that the reader does not wait for it at a gap.
+    /// Whether the origin may not be asked or is unreachable, so that the reader does not wait for the origin at a gap.
     let isCutOff: Bool
     let source: MediaReader.Source
     let revalidation: RevalidationOutcome

@@ -1,7 +1,7 @@
 import VaultModel
 
-/// The resources read, with the hour of the last access. Each is written to the index once an hour, so that not every
-/// read writes.
+/// The resources that were read, each with the hour of its last access. Each access time is written to the index at
+/// most once an hour, so that not every read causes a write.
 struct AccessTimes {
     private static let most = 10_000
     private var hours: [ResourceID: Int64] = [:]
@@ -10,14 +10,14 @@ struct AccessTimes {
     mutating func note(_ id: ResourceID, hour: Int64) {
         guard hours.updateValue(hour, forKey: id) != hour else { return }
         news.insert(id)
-        // Forget earlier hours, so that memory is bounded by the resources of one hour.
+        // Forget earlier hours, so that memory is bounded by the number of resources read in one hour.
         if hours.count > Self.most { hours = hours.filter { $0.value == hour } }
     }
 
-    /// Puts back ids that could not be written to the index.
+    /// Puts back ids whose access could not be written to the index.
     mutating func putBack(_ ids: [ResourceID]) { news.formUnion(ids) }
 
-    /// Returns the ids that have not been written to the index, and clears them.
+    /// Returns the ids whose access has not been written to the index, and clears them.
     mutating func take() -> [ResourceID] {
         defer { news = [] }
         return Array(news)

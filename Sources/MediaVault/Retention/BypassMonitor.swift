@@ -1,31 +1,32 @@
 import VaultModel
 import VaultStorage
 
-/// Detects when bytes begin to pass through unstored, and when that ends. It reports each once, regardless of the
-/// number of readers and seeks.
+/// Detects when bytes begin to pass through unstored, and when this ends. Each of the two is reported once, regardless
+/// of the number of readers and seeks.
 struct BypassMonitor {
     /// The store's refusal; nil while the store accepts bytes.
     private(set) var refusal: VaultError?
-    /// The bytes that had passed through at the beginning, and at the last check.
+    /// The total number of bytes that had passed through when the bypass began, and at the last check.
     private var before: Int64 = 0
     private var seen: Int64 = 0
     private var quietSince: ContinuousClock.Instant?
-    /// The bytes that had been sealed when it became quiet.
+    /// The total number of bytes that had been sealed when bytes stopped passing through.
     private var sealedBefore: Int64 = 0
-    /// The streams of ``Vault/storeEvents()``.
+    /// The listeners that ``Vault/storeEvents()`` added.
     var listeners = NumberedSet<AsyncStream<StoreEvent>.Continuation>()
 
-    /// How long no bytes must pass through before the bypass has ended: a seek does not end it.
+    /// How long no bytes may pass through before the bypass counts as ended. A seek is shorter, so it does not end it.
     static let quiet: Duration = .seconds(5)
 
-    /// Compares the current state with the last one.
+    /// Compares the current state with that of the last check, and returns the event to report, if any.
     ///
     /// - Parameters:
     ///   - passed: the total number of bytes that have passed through.
     ///   - isPassing: whether bytes are passing through now.
-    ///   - refusal: the error that a loader was refused with, if any.
+    ///   - refusal: the error with which the store refused a loader; nil if it refused none.
     ///   - hasSpace: whether the store has space again after its last refusal.
-    ///   - sealed: the total number of bytes sealed: bytes may fit even if there is too little room to count as space.
+    ///   - sealed: the total number of bytes sealed. If it grows, bytes fit, even if too little room is left to count
+    ///     as space.
     mutating func look(
         passed: Int64, isPassing: Bool, refusal: VaultError?, hasSpace: Bool, sealed: Int64,
         now: ContinuousClock.Instant
@@ -40,36 +41,36 @@ struct BypassMonitor {
         }
         guard self.refusal != nil else { return nil }
         if quietSince == nil { (quietSince, sealedBefore) = (now, sealed) }
-        // Between two titles nothing passes through, and yet the next one would not be stored.
+        // Between two titles nothing passes through, but the next title would still not be stored.
         guard let since = quietSince, now - since >= Self.quiet, hasSpace || sealed > sealedBefore else { return nil }
         (self.refusal, quietSince) = (nil, nil)
         return .storing(passedThrough: passed - before)
     }
 }
 
-/// A change in how the store treats bytes from origins, or bytes that are held.
+/// A change in whether the store keeps the bytes from origins, or an eviction of held bytes.
 public enum StoreEvent: Hashable, Sendable {
-    /// Some bytes are now delivered without being stored: the reason, and a message.
+    /// Some bytes are now delivered without being stored. The values are the reason and a message.
     case passingThrough(BypassReason, String)
-    /// All bytes are stored again; this many bytes were delivered unstored in between.
+    /// All bytes are stored again. The value is the number of bytes that were delivered unstored in between.
     case storing(passedThrough: Int64)
-    /// Something was evicted to free space or to keep a limit: titles removed completely, segment files, and their
-    /// bytes.
+    /// The vault evicted something to free space or to keep a limit. The values count the titles that were removed
+    /// completely, the segment files, and the bytes of those files.
     case evicted(titles: Int, segments: Int, bytes: Int64)
 }
 
-/// Reports evictions, once per run: evictions in quick succession, such as those of one title, are one run.
+/// Reports evictions, once per run. Evictions in quick succession, such as those of one title, form one run.
 struct EvictionNotice {
     private var told = EvictionCounters()
     private var seen = EvictionCounters()
     private var begun: ContinuousClock.Instant?
     private var lastSeen: ContinuousClock.Instant?
 
-    /// A run ends after this long without an eviction, and is reported after ``longest`` at the latest.
+    /// How long after its last eviction a run ends, and how long after its first eviction it is reported at the latest.
     static let quiet: Duration = .seconds(5)
     static let longest: Duration = .seconds(60)
 
-    /// Compares the total of evictions with the last one.
+    /// Compares the eviction totals with those of the last check, and returns the event to report, if any.
     mutating func look(_ gone: EvictionCounters, now: ContinuousClock.Instant) -> StoreEvent? {
         if gone != seen {
             (seen, lastSeen) = (gone, now)
@@ -79,7 +80,7 @@ struct EvictionNotice {
         return end(gone)
     }
 
-    /// Reports what has not been reported yet.
+    /// Ends the run, and returns an event for the evictions that have not been reported yet; nil if there are none.
     mutating func end(_ gone: EvictionCounters) -> StoreEvent? {
         defer { (told, seen, begun, lastSeen) = (gone, gone, nil, nil) }
         guard gone != told else { return nil }

@@ -1,25 +1,26 @@
 package import VaultModel
 
-/// What the limits would evict next, and how far the vault is from them.
+/// A forecast of what the limits would evict next, and of how close the vault is to them.
 package struct EvictionForecast: Sendable {
-    /// A title, or a resource by itself, that may be evicted.
+    /// A title, or a resource that belongs to no title, that may be evicted.
     package struct Candidate: Sendable {
         package let summary: ResourceSummary
-        /// The space of its files, in bytes.
+        /// The disk space that the candidate's files use, in bytes.
         package let bytes: Int64
     }
 
-    /// The space of all segment files, in bytes.
+    /// The disk space that all segment files use, in bytes.
     package let used: Int64
-    /// The same for pinned titles, for downloads, and for what was only played.
+    /// The same, split into pinned titles, downloads, and titles that were only played.
     package let classes: (pinned: Int64, download: Int64, cache: Int64)
     /// The free space of the disk, in bytes; nil if the system does not report it.
     package let free: Int64?
     /// The limits in force.
     package let limits: StorageLimits
-    /// In the order of eviction: what was only played before what was downloaded, then the least recently played.
+    /// The candidates in the order of eviction: those that were only played before those that were downloaded, and the
+    /// least recently played first.
     package let next: [Candidate]
 
-    /// The maximum number of candidates.
+    /// The maximum number of candidates that a forecast lists.
     package static let most = 100
 }

@@ -1,15 +1,15 @@
 import VaultModel
 import VaultStorage
 
-/// Keeps a vault within its limits, and reports what that costs: bytes that pass through unstored, and evictions.
+/// Keeps a vault within its limits, and reports the consequences: bytes that pass through unstored, and evictions.
 final class QuotaEnforcer: Sendable {
     private let loaders: LoaderTable
-    /// The limits of the run, which override those of the settings.
+    /// The limits for this run of the process, which override those in the settings.
     let limitsOfRun: StorageLimits?
     /// Detects bytes that pass through unstored, and keeps the listeners.
     private let bypassMonitor = Locked(BypassMonitor())
     private let pace = Locked(QuotaPace())
-    /// Decides whether the time of day is trusted.
+    /// Decides whether the wall clock is trusted.
     private let clock = Locked(WallClockMonitor())
     private let evictionNotice = Locked(EvictionNotice())
 
@@ -23,13 +23,15 @@ final class QuotaEnforcer: Sendable {
 
     // MARK: Limits
 
-    /// Returns the limits in the settings.
+    /// Returns the limits that are stored in the settings.
     func settings() async throws -> StorageLimits {
         let store = store
         return try await pool.run { try store.index.settings().limits }
     }
 
-    /// - Throws: ``VaultError`` with code `invalidArgument` if a limit is negative.
+    /// Checks that no limit is negative or too large.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if a limit is out of bounds.
     static func check(_ limits: StorageLimits) throws {
         let all = [limits.maxSize ?? 0, limits.maxAge ?? 0, limits.minFree ?? 0]
         guard all.allSatisfy({ (0...ContentInformation.maxBytes).contains($0) }) else {
@@ -46,7 +48,7 @@ final class QuotaEnforcer: Sendable {
         _ = try store.quota.prune(inForce)
     }
 
-    /// Removes what exceeds limits, once; see ``Vault/prune(_:isDryRun:)``.
+    /// Removes what exceeds the given limits, or those in force, once; see ``Vault/prune(_:isDryRun:)``.
     func prune(_ limits: StorageLimits?, isDryRun: Bool) async throws -> PruneReport {
         try store.requireOwner(to: "prunes titles")
         let (store, inForce) = (store, try await limitsInForce())
@@ -62,9 +64,9 @@ final class QuotaEnforcer: Sendable {
         }
     }
 
-    /// Rejects a size limit of this run that could only be kept by removing what no limit may remove.
+    /// Rejects a size limit of this run that could be kept only by removing what no limit may remove.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if there is such a limit.
     func requireReachableLimits() async throws {
         guard limitsOfRun?.size != nil else { return }
         let store = store
@@ -77,19 +79,19 @@ final class QuotaEnforcer: Sendable {
         return try await pool.run { try store.limitsInForce() }
     }
 
-    /// Makes the store enforce the limits, and protect the resources in use.
+    /// Makes the store enforce the limits, and protect the resources that are in use.
     func enforceLimits() async {
         store.quota.setResourceUse(
             ResourceUse(
                 all: { [weak loaders] in loaders?.resourcesInUse ?? [] },
                 forget: { [weak loaders] in loaders?.removeIfIdle($0) ?? true }))
         let (store, ofRun) = (store, limitsOfRun)
-        // Requesting the settings reports invalid ones.
+        // If the settings are invalid, the next request for them reports that.
         let settings = try? await pool.run { try store.index.settings().limits }
         store.quota.enforce(ofRun?.over(settings ?? StorageLimits()) ?? settings ?? StorageLimits())
     }
 
-    /// Keeps some space in reserve that can be freed when the disk is full.
+    /// Keeps some disk space in reserve, which can be freed when the disk is full.
     func createReserve() async {
         let store = store
         try? await pool.run { store.quota.keepReserve() }
@@ -97,7 +99,8 @@ final class QuotaEnforcer: Sendable {
 
     // MARK: Events
 
-    /// Reports when bytes begin to pass through unstored, when all are stored again, and evictions.
+    /// Returns a stream that reports when bytes begin to pass through unstored, when all are stored again, and
+    /// evictions.
     func events() -> AsyncStream<StoreEvent> {
         let (stream, continuation) = AsyncStream.makeStream(of: StoreEvent.self)
         let id = bypassMonitor.withLock { $0.listeners.add(continuation) }
@@ -107,7 +110,7 @@ final class QuotaEnforcer: Sendable {
 
     // MARK: Periodic work
 
-    /// Retries storing for loaders that were refused, enforces the limits, and reports bytes passing through.
+    /// Retries storing for loaders that the store refused, enforces the limits, and reports bytes passing through.
     func maintain(now: ContinuousClock.Instant) async {
         let loaders = loaders.all
         for loader in loaders where loader.look({ $0.refusalToRetry(now: now) }) != nil { await loader.storeAgain() }
@@ -145,7 +148,7 @@ final class QuotaEnforcer: Sendable {
         tell(evictionNotice.withLock { $0.look(store.quota.evictions, now: now) })
     }
 
-    /// Reports evictions that have not been reported yet, and ends the events.
+    /// Reports the evictions that have not been reported yet, and ends the event streams.
     func end() {
         tell(takeEvictions())
         for listener in bypassMonitor.withLock({ $0.listeners.all }) { listener.finish() }
@@ -154,7 +157,7 @@ final class QuotaEnforcer: Sendable {
     /// The message of the store's refusal while bytes pass through unstored; nil while the store accepts bytes.
     var failure: String? { bypassMonitor.withLock { $0.refusal?.message } }
 
-    /// Returns the evictions that have not been reported yet; listeners do not receive them.
+    /// Returns the evictions that have not been reported yet, without sending them to the listeners.
     func takeEvictions() -> StoreEvent? { evictionNotice.withLock { $0.end(store.quota.evictions) } }
 
     private func tell(_ event: StoreEvent?) {
@@ -163,27 +166,27 @@ final class QuotaEnforcer: Sendable {
     }
 }
 
-/// What pruning removed, or would remove.
+/// The result of pruning: what was removed, or would be.
 public struct PruneReport: Hashable, Codable, Sendable {
-    /// Titles removed completely, with their metadata.
+    /// The number of titles that were removed completely, with their metadata.
     public let resources: Int
-    /// Segment files removed.
+    /// The number of segment files that were removed.
     public let segments: Int
-    /// The size of those files in bytes.
+    /// The size of the removed files, in bytes.
     public let bytes: Int64
-    /// The size of the remaining segment files in bytes.
+    /// The size of the remaining segment files, in bytes.
     public let used: Int64
 }
 
-/// How often limits are checked: not for every byte, and not every second.
+/// Decides when limits are checked, because checking for every byte or every second would be too often.
 struct QuotaPace {
     private var lastSize: ContinuousClock.Instant?
     private var lastAge: ContinuousClock.Instant?
 
-    /// Returns whether to check now whether the vault has become too large.
+    /// Returns whether a check for an oversized vault is due.
     mutating func isSizeDue(_ now: ContinuousClock.Instant) -> Bool { Self.isDue(&lastSize, .seconds(5), now) }
 
-    /// Returns whether to check now whether something has become too old.
+    /// Returns whether a check for titles that are too old is due.
     mutating func isAgeDue(_ now: ContinuousClock.Instant) -> Bool { Self.isDue(&lastAge, .seconds(60), now) }
 
     private static func isDue(
@@ -195,30 +198,31 @@ struct QuotaPace {
     }
 }
 
-/// Compares the wall clock with a monotonic one: nothing is evicted for its age while the time of day is in doubt.
+/// Compares the wall clock with a monotonic clock, so that nothing is evicted for its age while the time is in doubt.
 ///
-/// A clock change is noticed at the next check. Ages are trusted again once the clock has run evenly for ``settling``;
-/// the same applies when the vault is opened. So a clock that is years ahead for a minute has no effect.
+/// A clock change is noticed at the next check. Ages are trusted again once the clock has run evenly for ``settling``,
+/// which also applies after the vault is opened. A clock that is years ahead for a minute therefore has no effect.
 struct WallClockMonitor {
     /// The result of a check.
     enum Finding: Hashable {
-        /// The clock runs evenly.
+        /// The clock has run evenly since the last check.
         case even
-        /// The clock was set: the times that it showed from `first` to `last` were really `now`.
+        /// The clock was set: whenever it showed a time from `first` to `last`, the true time was about `now`.
         case set(first: Int64, last: Int64, now: Int64)
     }
 
-    /// The time of day at the last check, and the uptime then.
+    /// The time of day at the last check, and the uptime at that check.
     private var last: (wall: Int64, uptime: ContinuousClock.Instant)?
-    /// The time of day when the clock began to run evenly, and the uptime then.
+    /// The time of day when the clock began to run evenly, and the uptime at that moment.
     private var begin: (wall: Int64, uptime: ContinuousClock.Instant)?
 
     /// How long the clock must run evenly before it is trusted.
     static let settling: Duration = .seconds(3600)
-    /// The largest deviation between two checks in seconds that counts as even: ages are hours, so less is harmless.
+    /// The largest deviation between two checks, in seconds, that still counts as even. It is harmless, because ages
+    /// are measured in hours.
     static let tolerance: UInt64 = 300
 
-    /// Checks the time of day.
+    /// Checks the wall clock against the uptime, and returns the finding.
     mutating func look(wall: Int64, uptime: ContinuousClock.Instant) -> Finding {
         defer { last = (wall, uptime) }
         guard let last, let begin else {
@@ -232,14 +236,14 @@ struct WallClockMonitor {
         return .set(first: begin.wall, last: expected, now: wall)
     }
 
-    /// Returns whether ages by the time of day are trusted.
+    /// Returns whether ages computed from the wall clock are trusted.
     func isSteady(at uptime: ContinuousClock.Instant) -> Bool {
         begin.map { uptime - $0.uptime >= Self.settling } ?? false
     }
 }
 
 extension VaultStore {
-    /// Returns the limits in force; for a process that is not the owner, those of the settings. Blocks.
+    /// Returns the limits in force. If this process is not the owner, they are those in the settings. Blocks.
     func limitsInForce() throws -> StorageLimits {
         isOwner ? quota.limits : quota.settled(try index.settings().limits)
     }

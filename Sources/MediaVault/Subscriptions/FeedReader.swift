@@ -2,28 +2,29 @@ import VaultFetch
 import VaultManifest
 import VaultModel
 
-/// Reads feeds from their origins over the vault's own transport: follows a feed that has moved, and reads as many
-/// pages as needed. Stores nothing of them.
+/// Reads feeds from their origins over the vault's own transport. It follows a feed that has moved, reads as many pages
+/// as needed, and stores nothing.
 struct FeedReader: Sendable {
     let environment: LoaderEnvironment
 
-    /// The maximum time for one page, however slowly its bytes arrive.
+    /// The maximum time to read one page, however slowly its bytes arrive.
     var timeLimit: Duration = .seconds(120)
-    /// The maximum time for all pages together.
+    /// The maximum time to read all pages together.
     private static let totalTime: Duration = .seconds(600)
-    /// The maximum number of pages of a feed.
+    /// The maximum number of pages to read of a feed.
     static let maxPages = 500
-    /// The maximum number of moves that a feed may announce in one run.
+    /// The maximum number of announced moves to follow in one run.
     private static let maxMoves = 3
 
     /// Reads a feed.
     ///
     /// - Parameters:
     ///   - url: the feed's URL, as the operator gave it.
-    ///   - newest: the number of titles wanted, which limits the pages read; nil for all.
-    ///   - movedTo: where it moved for good in an earlier run. If it is no longer there, `url` is requested.
-    /// - Throws: ``VaultError``: `unreachable`, `refused`, `invalidResponse` if it is not a feed, `notHeld` if the mode
-    ///   allows no requests.
+    ///   - newest: the number of titles wanted, which limits how many pages are read; nil for all titles.
+    ///   - movedTo: the permanent new address found by an earlier run. If no feed is there any more, `url` is
+    ///     requested.
+    /// - Throws: ``VaultError`` with code `unreachable`; `refused`; `invalidResponse` if the response is not a feed;
+    ///   `notHeld` if the mode allows no requests.
     func read(_ url: MediaURL, newest: Int? = nil, movedTo: MediaURL? = nil) async throws -> FeedAnswer {
         guard environment.mode.current.allowsRequests else {
             throw VaultError(.notHeld, "the mode of the vault allows no requests, so \(url) was not read; go online")
@@ -42,10 +43,10 @@ struct FeedReader: Sendable {
 
     // MARK: Where it is
 
-    /// Reads the first page from where the feed is now.
+    /// Reads the feed's first page from its current address.
     ///
-    /// A new address counts only if a feed with entries is there; otherwise anyone on the network path could point the
-    /// feed at nothing.
+    /// A new address is accepted only if a feed with entries is there. Otherwise anyone on the network path could
+    /// redirect the feed to an empty one.
     private func beginning(of named: MediaReference, _ known: MediaURL?) async throws -> Page {
         var page = try await firstPage(of: named, known)
         var asked: Set = [named.url, page.location, page.movedTo ?? named.url]
@@ -62,10 +63,11 @@ struct FeedReader: Sendable {
         return page
     }
 
-    /// Reads the first page from the feed's last known address, or from the operator's URL if no feed is there any
-    /// more.
+    /// Reads the first page from the feed's last known address, or from the operator's URL if the feed is no longer at
+    /// that address.
     ///
-    /// - Throws: the error of the known address if it may be temporary, because then the feed may still be there.
+    /// - Throws: the error from the known address if that error may be temporary, because the feed may then still be
+    ///   there.
     private func firstPage(of named: MediaReference, _ known: MediaURL?) async throws -> Page {
         guard let known else { return try await page(named) }
         let failure: VaultError
@@ -92,7 +94,7 @@ struct FeedReader: Sendable {
 
     private static func isGone(_ error: VaultError) -> Bool { [404, 410].contains(error.originStatus) }
 
-    /// Returns the reference to request a feed's new address by, as after a redirect to it.
+    /// Returns the reference by which to request a feed's new address, treated like the target of a redirect.
     private func moved(_ named: MediaReference, to url: MediaURL) -> MediaReference {
         var reference = MediaReference(url, fields: url.origin == named.url.origin ? named.fields : HeaderFields())
         reference.isDerived = !RedirectPolicy.isAtAuthority(of: named.url, url)
@@ -101,12 +103,12 @@ struct FeedReader: Sendable {
 
     // MARK: Pages
 
-    /// Reads the pages after the first one, as many as are wanted. A page that cannot be read ends this.
+    /// Reads as many pages after the first one as are wanted, and stops at a page that cannot be read.
     ///
-    /// All pages of a feed are at its own origin. A page that leads back, or that names nothing new, may have been sent
-    /// by a cache or a failing origin in place of the requested page, whose entries then stay unknown.
+    /// All pages of a feed must be at its own origin. If a page links back to an earlier one, or has no new entries, a
+    /// cache or a failing origin may have sent it in place of the requested page, whose entries then stay unknown.
     ///
-    /// - Parameter limit: the maximum bytes of these pages together.
+    /// - Parameter limit: the maximum number of bytes of these pages together.
     private func readOn(_ answer: inout FeedAnswer, _ newest: Int?, upTo limit: Int) async throws {
         let (first, end) = (answer.reach.base, ContinuousClock.now + Self.totalTime)
         var left = limit
@@ -140,7 +142,7 @@ struct FeedReader: Sendable {
             } catch {
                 let tooMany = (error as? FeedError).map { Self.unusable("\($0); take the newest titles alone") }
                 guard var failure = tooMany ?? error as? VaultError else { throw error }
-                // Keep what the origin requested with the error.
+                // Keep the error's other fields, such as the delay that the origin requested.
                 failure.message = "page \(number) of the feed was not read: \(failure.message)"
                 answer.failure = failure
                 return
@@ -158,11 +160,11 @@ struct FeedReader: Sendable {
     private struct Page {
         let feed: Feed
         let byteCount: Int
-        /// The URL that responded.
+        /// The URL from which the page was received.
         let location: MediaURL
-        /// Where it moved for good; nil if it did not.
+        /// The permanent new address of the page; nil if it has not moved.
         var movedTo: MediaURL?
-        /// Why it may lack entries of the known address; nil if it does not.
+        /// Why the page may lack entries that the known address had; nil if it does not.
         var loss: VaultError?
     }
 
@@ -175,7 +177,7 @@ struct FeedReader: Sendable {
             let answer = try await answer(
                 to: OriginRequest(url: reference.url, fields: reference.fields, reach: reference.reach), upTo: bytes,
                 within: limit)
-            // Parsing megabytes takes seconds.
+            // Parsing megabytes takes seconds, so it runs on the pool.
             let feed = try await environment.pool.run { try Feed(answer.bytes, type: answer.type, at: answer.location) }
             return Page(
                 feed: feed, byteCount: answer.bytes.count, location: answer.location, movedTo: answer.movedTo)
@@ -192,7 +194,7 @@ struct FeedReader: Sendable {
         }
     }
 
-    /// Requests a feed, and retries if the origin states when that helps, as for any other file.
+    /// Requests a feed. As for any other file, it retries if the origin states when a retry will help.
     private func answer(
         to request: OriginRequest, upTo bytes: Int, within limit: Duration
     ) async throws -> BufferedAnswer {
@@ -211,7 +213,8 @@ struct FeedReader: Sendable {
                     after: .origin(failure), patience: environment.retry.patience, since: since, now: now)
                 switch advice {
                 case .ask: continue
-                // At the end of its patience, it would retry earlier than the origin requests.
+                // If the delay exceeds the patience, the schedule's wait would end before the time that the origin
+                // requested.
                 case .wait(let until) where until < since + environment.retry.patience:
                     try await Task.sleep(until: until, clock: .continuous)
                 case .wait, .giveUp: throw failure

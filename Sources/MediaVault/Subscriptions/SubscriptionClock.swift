@@ -1,6 +1,6 @@
 import VaultModel
 
-/// Runs due subscriptions while a service has started it.
+/// Runs subscriptions when they are due, once a service has started it.
 final class SubscriptionClock: Sendable {
     private struct State {
         var loop: Task<Void, Never>?
@@ -11,28 +11,28 @@ final class SubscriptionClock: Sendable {
     }
 
     private let state = Locked(State())
-    /// Held while a subscription runs or is changed.
+    /// A lock held while a subscription runs or is changed.
     let changing = AsyncLock()
 
-    /// How often to check what is due, unless it is woken.
+    /// How often to check which subscriptions are due, unless the clock is woken earlier.
     private let pace: Duration
 
     init(pace: Duration = .seconds(20)) { self.pace = pace }
 
-    /// The subscriptions with titles that their lists no longer name, but that stay until their replacements are held.
-    /// After a restart, the next run of each subscription decides anew.
+    /// The subscriptions that keep titles although their lists no longer name them, until the replacements are held.
+    /// After a restart, each subscription's next run decides this again.
     var waiting: Set<SubscriptionID> { state.withLock(\.waiting) }
 
-    /// Notes whether a subscription has such titles.
+    /// Records whether a subscription keeps titles that wait for their replacements.
     func note(_ id: SubscriptionID, isWaiting: Bool) {
         state.withLock { state in
             if isWaiting { state.waiting.insert(id) } else { state.waiting.remove(id) }
         }
     }
 
-    /// Begins to run what is due. A second call does nothing.
+    /// Starts to run subscriptions when they are due. A second call does nothing.
     ///
-    /// - Parameter run: runs everything that is due now.
+    /// - Parameter run: runs all subscriptions that are due now.
     func start(_ run: @escaping @Sendable () async -> Void) {
         state.withLock { state in
             guard state.loop == nil, !state.isEnded else { return }
@@ -45,10 +45,10 @@ final class SubscriptionClock: Sendable {
         }
     }
 
-    /// Whether a service has started it.
+    /// Whether a service has started the clock and it has not ended.
     var isRunning: Bool { state.withLock { $0.loop != nil && !$0.isEnded } }
 
-    /// Makes it check at once what is due, because something has changed.
+    /// Makes the clock check at once which subscriptions are due, because something has changed.
     func wake() {
         let pause = state.withLock { state in
             state.isWoken = state.pause == nil
@@ -73,7 +73,7 @@ final class SubscriptionClock: Sendable {
         state.withLock { state in state.pause = nil }
     }
 
-    /// Stops the loop, and waits until it has ended.
+    /// Stops the clock, and waits until its loop has ended.
     func end() async {
         let loop = state.withLock { state in
             state.isEnded = true

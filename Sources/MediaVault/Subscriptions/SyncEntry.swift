@@ -2,13 +2,13 @@ import VaultCrypto
 import VaultManifest
 package import VaultModel
 
-/// A title that a list names.
+/// A title that the list of a subscription names.
 package struct SyncEntry: Sendable {
-    /// How it is named and requested.
+    /// The reference by which the title is named and requested.
     package var reference: MediaReference
-    /// The name for people; nil if the list states none.
+    /// The title's name for display; nil if the list states none.
     package var name: String?
-    /// The picture that the list names for it; nil if it names none.
+    /// The picture that the list names for the title; nil if it names none.
     package var picture: MediaReference?
 
     /// Creates an entry.
@@ -17,61 +17,61 @@ package struct SyncEntry: Sendable {
 
 /// The list that a subscription follows in one run.
 package enum SyncList: Sendable {
-    /// A list that the operator provides, and the number of its lines that cannot be used.
+    /// A list that the operator provides, and the number of its lines that are unusable.
     case given([SyncEntry], unusable: Int)
-    /// A feed as read from its origin.
+    /// A feed that was read from its origin.
     case feed(FeedAnswer)
 }
 
-/// A feed, where it was read, and how to request what it names.
+/// A feed, the address from which it was read, and how to request the resources that it names.
 package struct FeedAnswer: Sendable {
     var feed: Feed
-    /// The URL that the operator gave.
+    /// The feed's URL, as the operator gave it.
     let url: MediaURL
-    /// Where it moved for good; nil if it is still there.
+    /// The permanent new address of the feed; nil if it has not moved.
     let movedTo: MediaURL?
     let reach: TitleReach
-    /// Why it may name more than was read; nil if everything wanted was read.
+    /// Why the feed may name more titles than were read; nil if everything wanted was read.
     var failure: VaultError?
 }
 
-/// What a sync did, or would do.
+/// The result of a sync that was made, or the plan for one.
 package struct SyncReport: Sendable {
     /// A title that a sync removes.
     package struct Removal: Sendable {
         package let title: TitleID
-        /// Its name, else its URL; nil if the vault has nothing of it.
+        /// The title's name, or its URL if it has no name; nil if the vault has nothing of the title.
         package let name: String?
-        /// Why it could not be removed.
+        /// Why the removal failed; nil if it did not fail.
         package var error: VaultError?
     }
 
     /// The entries to fetch, with the id of each title.
     package var fetch: [(title: TitleID, entry: SyncEntry)] = []
     package var removals: [Removal] = []
-    /// The number of titles that are as the list wants them.
+    /// The number of titles that the list names and that are already held whole.
     package var unchanged = 0
-    /// The number of titles that stay although the list no longer names them, because they are pinned.
+    /// The number of titles that are kept, although the list no longer names them, because they are pinned.
     package var pinned = 0
-    /// The number of titles that will be removed once everything that the list names is held whole.
+    /// The number of titles that will be removed once every title that the list names is held whole.
     package var waiting = 0
-    /// The number of entries of the list that cannot be used; if there are any, nothing is removed.
+    /// The number of unusable entries in the list. If there are any, nothing is removed.
     package var unusable = 0
-    /// Why the feed may name more than was read, in which case nothing is removed; nil if it does not.
+    /// Why the feed may name more titles than were read; nil if it does not. If it is set, nothing is removed.
     package var pageFailure: VaultError?
-    /// Why not everything was done; nil if everything was.
+    /// Why the sync is incomplete; nil if it is complete.
     var failure: VaultError? { pageFailure ?? removals.lazy.compactMap(\.error).first }
-    /// The faults of the feed that were repaired, in a few words each: `3 bare &`.
+    /// The faults of the feed that were repaired, each in a few words, such as `3 bare &`.
     package var repairs: [String] = []
-    /// Whether the feed has moved for good since the previous run.
+    /// Whether the feed has moved permanently since the previous run.
     package var hasMoved = false
     /// The subscription after the sync.
     package var subscription: Subscription
 }
 
 extension Subscription.Choices {
-    /// The options of the downloads, without a name, and with the default for each choice that this version does not
-    /// know.
+    /// The options for the downloads. No name is set, and each choice that this version does not recognize has its
+    /// default.
     package var options: DownloadOptions {
         let usual = RenditionSelection()
         var options = DownloadOptions(
@@ -88,11 +88,11 @@ extension SyncEntry {
     /// Creates the entry for a title of a feed.
     ///
     /// - Parameters:
-    ///   - place: what distinguishes the feed from others; nil if the entry's URL is its identity.
+    ///   - place: the text that distinguishes the feed from others; nil if the entry is identified by its URL.
     init(_ entry: FeedEntry, reach: TitleReach, namedWithin place: String?) {
         self.init(reach.reference(to: entry.url), name: entry.title)
         picture = entry.picture.map(reach.reference)
-        // Two feeds may use the same names for different things.
+        // Two feeds may use the same ids for different entries, so the feed's place is part of the name.
         guard let place, let guid = entry.guid else { return }
         let name = "\(place)#\(guid)"
         let isPlain = !name.unicodeScalars.contains { $0.properties.generalCategory == .control }
@@ -101,8 +101,8 @@ extension SyncEntry {
 }
 
 extension ResourceNames {
-    /// Returns what distinguishes a feed from others: its URL as the key policy names it, with a hash in place of the
-    /// query, because people see a content id, and a query may contain a token.
+    /// Returns the text that distinguishes a feed from others: its URL as the key policy names it, with a hash in place
+    /// of the query. The query is hashed because people see content ids, and a query may contain a token.
     func feedPlace(_ url: MediaURL) -> String {
         let place = url.origin + url.path
         guard let query = namedQuery(of: url), !query.isEmpty else { return place }
@@ -110,17 +110,17 @@ extension ResourceNames {
     }
 }
 
-/// A feed in a local file, which the operator named.
+/// Reads a feed from a local file that the operator named.
 package enum FeedFile {
-    /// Returns whether a text is a feed rather than a list with a title on each line.
+    /// Returns whether a file's bytes are a feed rather than a list with one title on each line.
     package static func begins(_ bytes: [UInt8]) -> Bool { Feed.begins(bytes) }
 
-    /// Returns what a feed names. Each URL must be absolute.
+    /// Returns the entries of a feed. Each URL in it must be absolute.
     ///
     /// - Parameters:
     ///   - newest: the number of entries wanted; nil for all.
-    /// - Returns: the entries, the number that cannot be used, and the faults that were repaired.
-    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    /// - Returns: the entries, the number of unusable entries, and the faults that were repaired.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the feed cannot be read.
     package static func read(
         _ bytes: [UInt8], newest: Int?
     ) throws -> (entries: [SyncEntry], unusable: Int, repairs: [String]) {

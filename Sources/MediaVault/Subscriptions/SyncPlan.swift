@@ -1,24 +1,25 @@
 import VaultModel
 
-/// What a sync of a subscription does: a value.
+/// Decides what a sync of a subscription does. It is a value type.
 ///
-/// It removes only what the subscription brought, and nothing that is pinned or that another subscription wants.
+/// A sync removes only titles that the subscription brought, and none that is pinned or that another subscription
+/// wants.
 struct SyncPlan: Hashable, Sendable {
-    /// What the vault has of a title.
+    /// How much the vault has of a title.
     struct Held: Hashable, Sendable {
-        /// Whether everything of it is held.
+        /// Whether the title is held whole.
         var isWhole = false
-        /// Whether it is more than a remnant of playback: downloaded or pinned.
+        /// Whether the title is downloaded or pinned, and so more than a remnant of playback.
         var isKept = false
         var isPinned = false
     }
 
-    /// What to do with titles that the list no longer names.
+    /// How to treat titles that the list no longer names.
     enum Gone: Hashable, Sendable {
         case removed
-        /// They stay, and belong to the operator from then on.
+        /// The titles stay, and belong to the operator from then on.
         case kept
-        /// They stay until a later run: something in the list could not be read, and may name them.
+        /// The titles stay until a later run, because a part of the list could not be read and may name them.
         case undecided
     }
 
@@ -26,25 +27,25 @@ struct SyncPlan: Hashable, Sendable {
     let fetch: [TitleID]
     /// The titles to remove, in the order of their ids.
     let remove: [TitleID]
-    /// The titles that stay although the list no longer names them, because they are pinned.
+    /// The titles that are kept, although the list no longer names them, because they are pinned.
     let pinned: Set<TitleID>
-    /// The number of titles to remove once everything that the list names is held whole: their replacements may fail to
-    /// arrive.
+    /// The number of titles to remove once every title that the list names is held whole. They stay until then, because
+    /// their replacements may fail to arrive.
     let waiting: Int
-    /// The number of titles that the list names and that are held whole.
+    /// The number of titles that the list names and that are already held whole.
     let unchanged: Int
-    /// The titles that count as brought by the subscription once all of this is done.
+    /// The titles that count as brought by the subscription once this plan is carried out.
     let brought: Set<TitleID>
 
-    /// Decides what to do.
+    /// Decides what the sync does.
     ///
     /// - Parameters:
-    ///   - wanted: the titles that the list names, in its order, each once.
-    ///   - held: what the vault has of these, and of the titles that the subscription brought; absent ones are not
-    ///     held.
-    ///   - subscription: the state after the last run.
+    ///   - wanted: the titles that the list names, in the list's order, each once.
+    ///   - held: how much the vault has of these titles, and of those that the subscription brought. An absent title is
+    ///     not held.
+    ///   - subscription: the subscription's state after its last run.
     ///   - others: all other subscriptions.
-    ///   - goneTitles: what to do with titles that the list no longer names.
+    ///   - goneTitles: how to treat titles that the list no longer names.
     init(
         wanted: [TitleID], held: [TitleID: Held], subscription: Subscription, others: [Subscription],
         goneTitles: Gone
@@ -54,7 +55,7 @@ struct SyncPlan: Hashable, Sendable {
         let wantedByOthers = others.reduce(into: Set<TitleID>()) { $0.formUnion($1.wanted) }
         fetch = wanted.filter { held[$0]?.isWhole != true }
         unchanged = wanted.count - fetch.count
-        // What the operator fetched or pinned earlier does not belong to the subscription.
+        // A title that the operator fetched or pinned earlier does not belong to the subscription.
         let isOurs = { (title: TitleID) in
             former.contains(title) || broughtByOthers.contains(title) || held[title]?.isKept != true
         }
@@ -65,7 +66,7 @@ struct SyncPlan: Hashable, Sendable {
             brought = goneTitles == .kept ? ours : ours.union(gone)
             return
         }
-        // Another subscription wants it, and will remove it when it no longer does.
+        // If another subscription wants a title, that subscription removes it when it no longer wants it.
         let left = gone.subtracting(wantedByOthers)
         pinned = left.filter { held[$0]?.isPinned == true }
         let leaving = left.subtracting(pinned)
@@ -79,20 +80,20 @@ struct SyncPlan: Hashable, Sendable {
     }
 }
 
-/// When a service runs a subscription next: pure functions.
+/// Decides when a service runs a subscription next. Its functions are pure.
 enum SyncSchedule {
     /// The maximum delay after repeated failures, and the delay after the first one, in seconds.
     private static let (longestDelay, firstDelay): (Int64, Int64) = (86_400, 300)
-    /// The share of the interval that chance may take away, so that many subscriptions do not run at the same instant.
+    /// The maximum share of the interval that is subtracted at random, so that many subscriptions do not run at once.
     private static let spread = 0.1
 
     /// Returns when a subscription runs next, in seconds since 1970.
     ///
     /// - Parameters:
-    ///   - interval: the seconds between two runs.
-    ///   - failures: how often it has failed since it last succeeded.
-    ///   - error: why it failed last; nil if it did not. The delay that its origin requested is kept, as for every
-    ///     download.
+    ///   - interval: the number of seconds between two runs.
+    ///   - failures: the number of failed runs since the last success.
+    ///   - error: why the last run failed; nil if it succeeded. The delay that the origin requested is respected, as
+    ///     for every download.
     ///   - chance: a random number from 0 to 1.
     static func next(
         after now: Int64, interval: Int64, failures: Int64, _ error: VaultError? = nil, chance: Double
@@ -107,7 +108,8 @@ enum SyncSchedule {
         subscriptions.filter { subscription in
             guard let interval = subscription.choices.interval, !subscription.isGone else { return false }
             guard let next = subscription.nextRun else { return true }
-            // Even after a clock was set back, nothing waits longer than its interval, or than an origin may request.
+            // Even after a clock was set back, a subscription waits no longer than its interval, or than an origin may
+            // request.
             let longest = subscription.failures > 0 ? max(interval, DownloadRetry.longestWait) : interval
             return next <= now || next - now > longest
         }

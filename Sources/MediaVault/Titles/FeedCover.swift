@@ -1,20 +1,21 @@
 import VaultModel
 import VaultStorage
 
-/// The cover that a title gets from its feed once its media are held.
+/// Sets the cover that a title's feed names, once the title's media are held.
 struct FeedCover: Sendable {
     let loaders: LoaderTable
-    /// The picture: requested like the feed itself if it is at the feed's own origin, else only at public addresses.
+    /// The picture. It is requested like the feed itself if it is at the feed's own origin, otherwise only at public
+    /// addresses.
     let picture: MediaReference
 
-    /// The maximum time for the picture, however slowly its bytes arrive.
+    /// The maximum time to fetch the picture, however slowly its bytes arrive.
     private static let timeLimit: Duration = .seconds(20)
 
-    /// Gives the picture to a title that has no cover, neither set nor in its media.
+    /// Stores the picture as the cover of a title that has none, neither one that was set nor one in its media.
     ///
-    /// A picture is no reason to fail: one that cannot be fetched or stored is left out.
+    /// If the picture cannot be fetched or stored, the title stays without a cover, which is not an error.
     ///
-    /// - Throws: `CancellationError`.
+    /// - Throws: `CancellationError` if the task was cancelled.
     func give(to loader: ResourceLoader) async throws {
         let record = loader.record
         guard loader.store.isOwner, record.lacksCover,

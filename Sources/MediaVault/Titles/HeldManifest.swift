@@ -2,23 +2,23 @@ import VaultManifest
 import VaultModel
 import VaultStorage
 
-/// A manifest that is held, read whole without contacting its origin.
+/// A manifest that is held. It is read whole from the vault, without contacting its origin.
 struct HeldManifest: Sendable {
     let manifest: Manifest
-    /// Where it came from; URLs in it are relative to this.
+    /// The URL from which the manifest came; URLs in it are relative to this one.
     let base: MediaURL
     let byteCount: Int
 
-    /// The number of leading bytes that show what a resource is.
+    /// The number of leading bytes that are enough to detect a manifest and its kind.
     private static let headBytes = 1024
 
-    /// Reads a resource if it is a manifest. Blocks.
+    /// Reads a resource; nil if it is not a manifest. Blocks.
     ///
     /// - Parameters:
-    ///   - kind: the kind to assume if neither type nor content shows one; nil to return nil in that case.
-    ///   - variables: the variables defined by the manifest that names it.
-    /// - Throws: ``VaultError``: `notHeld` or `integrity` if it cannot be read whole, `invalidResponse` if it cannot be
-    ///   used.
+    ///   - kind: the kind to assume if neither the type nor the content shows one; nil to return nil in that case.
+    ///   - variables: the variables defined by the manifest that names this resource.
+    /// - Throws: ``VaultError`` with code `notHeld` or `integrity` if the resource cannot be read whole, or
+    ///   `invalidResponse` if the manifest cannot be used.
     init?(
         _ resource: NamedResource, in store: VaultStore, as kind: ManifestKind? = nil,
         variables: [String: String] = [:], limits: ManifestLimits = .standard

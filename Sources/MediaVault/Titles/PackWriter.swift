@@ -4,30 +4,30 @@ import VaultStorage
 
 /// Writes the small files of a title into a pack, one after the other.
 ///
-/// Many files share a segment, a key and a sync: stored separately, each would cost four rows and about four syncs.
-/// Several lanes may add files. A file is recorded in the transaction that makes its last byte durable; files not
-/// recorded when the process ends are fetched again.
+/// Many files share a segment, a key and a sync, because storing each file separately would cost four rows and about
+/// four syncs. Several lanes may add files. A file is recorded in the transaction that makes its last byte durable;
+/// files that are not yet recorded when the process ends are fetched again.
 final class PackWriter: Sendable {
     private let loaders: LoaderTable
     private let title: NamedResource
     private let resourceClass: ResourceClass
-    /// Serialises additions and commits, so that only one at a time blocks a pool thread.
+    /// Serialises additions and commits, so that only one of them at a time blocks a pool thread.
     private let turn = AsyncLock()
     private let work = Locked(Work())
 
     private struct Work: ~Copyable {
         var pack: Pack?
         var writer: SegmentWriter?
-        /// One past the last byte written.
+        /// The position after the last byte written.
         var end: Int64 = 0
-        /// The files that are written but not recorded, in the order of their bytes.
+        /// The files that are written but not yet recorded, in the order of their bytes.
         var waiting: [PackedPart] = []
         var pace = PackPace()
-        /// The files recorded since their loaders were last told.
+        /// The files that were recorded since their loaders were last notified.
         var recorded: [ResourceID] = []
-        /// The files that were not recorded, because they have become resources of their own.
+        /// The files that were not recorded, because they had become resources of their own.
         var unrecorded: Set<ResourceID> = []
-        /// Why nothing more can be written; nil while writing works.
+        /// The error that prevents further writing; nil while writing works.
         var failure: (any Error)?
     }
 
@@ -49,10 +49,10 @@ final class PackWriter: Sendable {
     private var store: VaultStore { loaders.environment.store }
     private var pool: BlockingPool { loaders.environment.pool }
 
-    /// Adds a file.
+    /// Adds a file to the pack.
     ///
-    /// - Parameter record: the record of the file as a resource.
-    /// - Throws: ``VaultError`` if it cannot be stored; after that, no file can be added.
+    /// - Parameter record: the file's record as a resource.
+    /// - Throws: ``VaultError`` if the file cannot be stored. After that, no more files can be added.
     func add(_ file: BufferedFile, of record: ResourceRecord) async throws {
         try await inTurn { [self] in
             let pack = try await begun()
@@ -60,14 +60,14 @@ final class PackWriter: Sendable {
         }
     }
 
-    /// Makes durable what was written at least a second ago.
+    /// Makes files durable that were written at least a second ago.
     func commitIfDue() async throws {
         try await inTurn { [self] in try await pool.run { [self] in try commitWhatIsDue() } }
     }
 
-    /// Makes everything durable; after that, no file can be added.
+    /// Makes all files durable. After that, no more files can be added.
     ///
-    /// - Returns: the files that were not recorded, because they have become resources of their own.
+    /// - Returns: the files that were not recorded, because they had become resources of their own.
     func finish() async throws -> Set<ResourceID> {
         try await inTurn { [self] in try await pool.run { [self] in try closeForGood() } }
     }
@@ -76,7 +76,7 @@ final class PackWriter: Sendable {
         try await turn.exclusively {
             let result: Swift.Result<Result, any Error>
             do { result = .success(try await body()) } catch { result = .failure(error) }
-            // Loaders that do not know that the files are stored would fetch them again.
+            // Loaders must learn that their files are stored, or they would fetch them again.
             for id in takeRecorded() { await loaders.loader(of: id)?.reloadUnknown() }
             return try result.get()
         }
@@ -91,7 +91,7 @@ final class PackWriter: Sendable {
 
     // MARK: The pack
 
-    /// Returns the pack; adds it to the vault before the first file.
+    /// Returns the pack, which is added to the vault before its first file.
     private func begun() async throws -> Pack {
         if let pack = knownPack { return pack }
         let (store, title, resourceClass) = (store, title, resourceClass)
@@ -167,14 +167,14 @@ final class PackWriter: Sendable {
         }
     }
 
-    /// Runs one step of writing; after a failed step, nothing more is written.
+    /// Runs one step of writing. After a failed step, nothing more is written.
     private func attempt<Result>(_ body: (inout Work) throws -> Result) throws -> Result {
         try work.withLock { work in
             if let failure = work.failure { throw failure }
             do {
                 return try body(&work)
             } catch {
-                // Whole blocks are kept if they can be made durable.
+                // Close the segment to keep its whole blocks, if they can still be made durable.
                 if let pack = work.pack { try? close(&work, pack) }
                 work.failure = error
                 throw error
@@ -208,7 +208,7 @@ final class PackWriter: Sendable {
 }
 
 extension BufferedFile {
-    /// Reads a file that is held whole, from the vault. Blocks.
+    /// Reads a file that is held whole from the vault. Blocks.
     init(held loader: ResourceLoader) throws {
         let store = loader.store
         var source = try ExportSource(store, loader.record.id, loader.url)

@@ -2,7 +2,7 @@ import VaultManifest
 import VaultModel
 import VaultStorage
 
-/// Fetches the parts of a title: small ones into a pack, the others as resources of their own.
+/// Fetches the parts of a title. Small parts go into a pack; the others become resources of their own.
 final class PartFetcher: Sendable {
     private let title: TitleOwner
     private let reach: TitleReach
@@ -17,17 +17,17 @@ final class PartFetcher: Sendable {
         var waiting: ArraySlice<(number: Int, url: MediaURL)>
         var tally: TitleTally
         var failures = TitleFailures()
-        /// The parts that the origin refused once, and that another lane will fetch.
+        /// The parts that the origin refused once, each left for another lane to fetch.
         var refused: Set<Int> = []
-        /// The number of fetching lanes.
+        /// The number of lanes that are still fetching.
         var lanes: Int
-        /// The origins that do not respond, so that other places are tried first.
+        /// The origins that do not respond. Places at other origins are tried first.
         var dead: Set<String> = []
         /// The parts that were written into a pack.
         var packed: [ResourceID: MediaReference] = [:]
     }
 
-    /// - Parameter expected: the bytes of all parts, estimated from the bit rates; nil if unknown.
+    /// - Parameter expected: the number of bytes of all parts, estimated from the bit rates; nil if unknown.
     init(
         _ plan: TitlePlan, of title: TitleOwner, _ reach: TitleReach, _ loaders: LoaderTable,
         _ options: DownloadOptions, _ rate: SharedRateLimit, expected: Int64?
@@ -45,13 +45,13 @@ final class PartFetcher: Sendable {
                 lanes: options.connections ?? DownloadOptions.titleConnections))
     }
 
-    /// What has arrived so far.
+    /// The progress so far.
     var tally: TitleTally { work.withLock(\.tally) }
 
     /// The parts that could not be fetched.
     var failures: TitleFailures { work.withLock(\.failures) }
 
-    /// Returns the next part for a lane to fetch; nil if the lane ends.
+    /// Returns the next part for a lane to fetch; nil if none is left, in which case the lane ends.
     private func take() -> (number: Int, url: MediaURL)? {
         work.withLock { work in
             let part = work.waiting.popFirst()
@@ -60,8 +60,8 @@ final class PartFetcher: Sendable {
         }
     }
 
-    /// Returns whether a lane ends and leaves a part that the origin refused to the other lanes, if there are any: some
-    /// origins refuse a second connection.
+    /// Returns whether a lane ends and leaves a part that the origin refused to the other lanes, if there are any. This
+    /// helps because some origins refuse a second connection.
     private func givesUp(_ part: (number: Int, url: MediaURL), _ error: VaultError) -> Bool {
         guard [403, 429, 503].contains(error.originStatus) else { return false }
         return work.withLock { work in
@@ -72,10 +72,10 @@ final class PartFetcher: Sendable {
         }
     }
 
-    /// Fetches all parts, several at a time; returns when they are durable.
+    /// Fetches all parts, several at a time, and returns when they are durable.
     ///
-    /// - Parameter report: called whenever more has arrived.
-    /// - Throws: the error that ended the fetch; the errors of single parts are in ``failures``.
+    /// - Parameter report: called whenever more bytes have arrived.
+    /// - Throws: the error that ended the fetch. The errors of single parts are in ``failures``.
     func run(report: @escaping @Sendable () -> Void) async throws {
         let pack = PackWriter(loaders, of: title.resource, title.resourceClass)
         let clock = Task {
@@ -95,14 +95,14 @@ final class PartFetcher: Sendable {
                         }
                     }
                 }
-                // The first error ends the other lanes, too.
+                // The first error that a lane throws ends the other lanes, too.
                 while try await group.next() != nil {}
             }
         } catch {
             _ = try? await pack.finish()
             throw error
         }
-        // A player made these resources of their own in the meantime.
+        // A player has turned these parts into resources of their own in the meantime.
         for id in try await pack.finish() {
             guard let part = work.withLock({ $0.packed[id] }) else { continue }
             let (loader, lease) = try await loaders.use(part)
@@ -111,9 +111,9 @@ final class PartFetcher: Sendable {
         }
     }
 
-    /// Fetches one part from the first of its places that has it.
+    /// Fetches one part, from the first of its places that has it.
     ///
-    /// - Returns: false if the lane ends, leaving the part to another one.
+    /// - Returns: false if the lane ends and leaves the part to another lane.
     private func fetch(
         _ part: (number: Int, url: MediaURL), _ pack: PackWriter, report: @escaping @Sendable () -> Void
     ) async throws -> Bool {
@@ -133,11 +133,11 @@ final class PartFetcher: Sendable {
         }
         let errors = failed.map(\.error)
         if plan.mayBeAbsent.contains(url), errors.allSatisfy({ [404, 410].contains($0.originStatus) }) {
-            // Every origin says that the title ends before this part.
+            // Every origin reports that the part does not exist, so the title ends before it.
             work.withLock { $0.tally.leaveOut(number) }
             return true
         }
-        // A response from an origin says more than the absence of one.
+        // An error that an origin sent says more than the lack of a response, so it is reported first.
         let answered = errors.last { !TitleFailures.isOfPlace($0) } ?? errors.first { $0.code != .unreachable }
         guard let error = answered ?? errors.first else { return true }
         guard !givesUp(part, error) else { return false }
@@ -149,7 +149,8 @@ final class PartFetcher: Sendable {
         return true
     }
 
-    /// Drops what came from a place that failed, once another place had the part: it does not belong to the title.
+    /// Removes the resource at a failed place from the title once another place has delivered the part, because it does
+    /// not belong to the title.
     private func leave(_ place: MediaURL) async {
         guard let resource = try? await loaders.name(reach.reference(to: place)),
             let (loader, lease) = try? loaders.use(resource)
@@ -166,7 +167,8 @@ final class PartFetcher: Sendable {
         }
     }
 
-    /// Returns where to look for a part: only where it is held, else everywhere, unresponsive origins last.
+    /// Returns the places from which to request a part: only the place where it is held, if there is one, otherwise all
+    /// of them, with unresponsive origins last.
     private func places(of url: MediaURL) async -> [MediaURL] {
         guard let others = plan.alternatives[url] else { return [url] }
         let (all, dead) = ([url] + others, work.withLock(\.dead))
@@ -179,9 +181,9 @@ final class PartFetcher: Sendable {
         return all.filter { !dead.contains($0.origin) } + all.filter { dead.contains($0.origin) }
     }
 
-    /// Fetches one part from one place, and records that it belongs to the title.
+    /// Fetches one part from one place, and records that the part belongs to the title.
     ///
-    /// - Returns: its length.
+    /// - Returns: the part's length in bytes.
     private func fetch(
         _ number: Int, _ part: MediaReference, _ pack: PackWriter, report: @escaping @Sendable () -> Void
     ) async throws -> Int64 {
@@ -213,10 +215,11 @@ final class PartFetcher: Sendable {
         return small.map { Int64($0.bytes.count) } ?? loader.look { $0.information?.length ?? 0 }
     }
 
-    /// Keeps a held part. Segments do not change; for other content, the manifest would name another URL.
+    /// Keeps a part that is already held. Its content need not be compared with the origin's, because a manifest would
+    /// name another URL for other content.
     ///
-    /// - Returns: the part if only packs of other titles hold it: each title gets its own copy, so that none depends on
-    ///   another.
+    /// - Returns: the part's bytes if only packs of other titles hold it, otherwise nil. Each title gets its own copy,
+    ///   so that none depends on another.
     private func keep(_ loader: ResourceLoader) async throws -> BufferedFile? {
         let (record, owner, resourceClass) = (loader.record, title.resource, title.resourceClass)
         let (store, key) = (loader.store, owner.key.bytes)
@@ -229,7 +232,7 @@ final class PartFetcher: Sendable {
         }
     }
 
-    /// Fetches a part into memory if it is small.
+    /// Fetches a part into memory; nil if it is too large for a pack.
     private func fetchIfSmall(
         _ number: Int, _ loader: ResourceLoader, report: @escaping @Sendable () -> Void
     ) async throws -> BufferedFile? {
@@ -246,33 +249,34 @@ final class PartFetcher: Sendable {
     }
 }
 
-// A page that a network sent in place of a part, such as a login page.
+// Detects pages that a network sent in place of a part, such as a login page.
 extension PartFetcher {
-    /// Removes a page that was played in place of a part, such as a login page, so that the part is fetched again.
+    /// Removes a page that was stored during playback in place of a part, such as a login page, so that the part is
+    /// fetched again.
     ///
-    /// - Returns: whether there was one.
-    /// - Throws: ``VaultError`` with code `notMedia` if there is one that was not merely played.
+    /// - Returns: whether there was such a page.
+    /// - Throws: ``VaultError`` with code `notMedia` if there is such a page, but it was not merely played.
     private func removesPage(_ loader: ResourceLoader, of part: MediaReference) async throws -> Bool {
         guard let page = try await heldPage(loader) else { return false }
         guard try await loaders.removeIfOnlyPlayed(loaders.name(part), loader) else { throw page }
         return true
     }
 
-    /// Returns the error for a page that is held, even in part, in place of a part; nil if there is none.
+    /// Returns the error for a page that is held, whole or in part, in place of a title's part; nil if there is none.
     private func heldPage(_ loader: ResourceLoader) async throws -> VaultError? {
         guard let information = loader.look({ $0.information }) else { return nil }
         if let page = loader.page(information) { return page }
         let isHeld = loader.look(\.isHeldWhole)
         guard isHeld, (1...ResourceLoader.maxPageBytes).contains(information.length ?? 0) else { return nil }
         return try await loader.pool.run {
-            // Bytes that are not durable yet arrived a moment ago, and were checked then.
+            // Bytes that are not durable yet have only just arrived, and were checked on arrival.
             guard var source = try? ExportSource(loader.store, loader.record.id, loader.url) else { return nil }
             return loader.page(beginning: try source.bytes(at: 0, of: loader.store))
         }
     }
 }
 
-/// The title that resources are fetched for: its manifest as a resource, and the loader of that manifest.
+/// The title for which resources are fetched: its manifest as a resource, and that manifest's loader.
 struct TitleOwner: Sendable {
     let resource: NamedResource
     let loader: ResourceLoader
@@ -286,7 +290,7 @@ struct TitleOwner: Sendable {
     ) async throws {
         let (owner, resourceClass) = (resource, resourceClass)
         let mark: @Sendable (ResourceRecord) throws -> Bool = { record in
-            // The title's record is written later, and makes this durable.
+            // The title's record is written later, and that write makes this change durable.
             try record.join(owner, as: resourceClass)
             return false
         }

@@ -9,9 +9,9 @@ import Glibc
 import Darwin
 #endif
 
-/// One export of a title: a folder that plays by itself.
+/// Exports a title to a folder that plays without the vault.
 ///
-/// The manifest offers only the held renditions, and names files beside it.
+/// The exported manifest offers only the renditions that are held, and names files in the same folder.
 struct TitleExport {
     let loaders: LoaderTable
     let title: NamedResource
@@ -21,7 +21,7 @@ struct TitleExport {
     private var store: VaultStore { loaders.environment.store }
     private var pool: BlockingPool { loaders.environment.pool }
 
-    /// What to write: the texts of manifests, and resources as they are held.
+    /// The content of the folder: the texts of manifests, and the bytes of held resources.
     private struct Content {
         var texts: [(name: String, bytes: [UInt8])]
         var media: [(name: String, source: ExportSource, range: ByteRange)] = []
@@ -31,7 +31,7 @@ struct TitleExport {
         var mediaLength: Int64 { media.map(\.range.length).clampedSum }
     }
 
-    /// Writes the folder; it appears when it is complete.
+    /// Writes the folder, which appears only when it is complete.
     func run(progress: (ExportProgress) async -> Void) async throws {
         let content = try await content()
         let (store, path, fileSystem) = (store, path, fileSystem)
@@ -72,9 +72,9 @@ struct TitleExport {
 
     // MARK: What belongs to it
 
-    /// Reads the manifests, and finds what they name.
+    /// Reads the manifests, and finds the resources that they name.
     ///
-    /// - Throws: ``VaultError`` with code `notHeld` if something is missing.
+    /// - Throws: ``VaultError`` with code `notHeld` if any of these resources is missing.
     private func content() async throws -> Content {
         let (store, title) = (store, title)
         let (loader, lease) = try loaders.use(title)
@@ -88,7 +88,7 @@ struct TitleExport {
         let lists = try await lists(of: plan, reach, variables: held.manifest.exports)
         plan.add(lists.map(\.list.manifest))
         let absent = try await absent(from: plan, reach)
-        // Anything else that is not held was lost after it was fetched.
+        // Any other part that is not held was lost after it was fetched.
         let planned = 1 + plan.playlists.count + plan.parts.count
         guard absent.count <= planned - record.resources || absent.isEmpty else { throw title.reference.notHeld }
         var names = LocalNames(of: plan.resources.subtracting(absent))
@@ -114,7 +114,8 @@ struct TitleExport {
             guard !range.isEmpty || whole.isEmpty else { throw title.reference.notHeld }
             content.media.append((file.name, source, range))
         }
-        // Ranges may overlap, and one file may have many names: a small manifest must not fill the disk.
+        // Ranges may overlap, and one file may appear under many names, so a small manifest could otherwise fill the
+        // disk.
         guard content.mediaLength <= sources.values.map(\.length).clampedSum.multipliedClamped(by: 2) else {
             throw VaultError(
                 .invalidResponse,
@@ -139,7 +140,7 @@ struct TitleExport {
         return lists
     }
 
-    /// Returns the last segments that are optional and not held.
+    /// Returns those of the title's optional parts that are not held.
     private func absent(from plan: TitlePlan, _ reach: TitleReach) async throws -> Set<MediaURL> {
         var absent: Set<MediaURL> = []
         for url in plan.mayBeAbsent {
@@ -152,7 +153,7 @@ struct TitleExport {
         return absent
     }
 
-    /// Returns a resource that the title names, if the title is allowed to use it.
+    /// Returns the resource that a URL of the title names, after checking that the title may use it.
     private func admitted(_ url: MediaURL, _ reach: TitleReach) async throws -> NamedResource {
         let resource = try await loaders.name(reach.reference(to: url))
         guard resource.reference.isDerived else { return resource }
@@ -162,7 +163,7 @@ struct TitleExport {
         return resource
     }
 
-    /// Returns the bytes of a part from any place where it is held.
+    /// Returns the source of a part's bytes, from any place where the part is held.
     private func source(of url: MediaURL, _ plan: TitlePlan, _ reach: TitleReach) async throws -> ExportSource {
         for place in plan.alternatives[url] ?? [] {
             do {
@@ -178,7 +179,7 @@ struct TitleExport {
     }
 }
 
-/// A folder that appears under its name complete and durable, or not at all. All calls block.
+/// A folder that appears under its final name only once it is complete and durable. All calls block.
 private final class ExportFolder: Sendable {
     private let path: String
     private let temporary: String
@@ -201,13 +202,13 @@ private final class ExportFolder: Sendable {
         try naming { () throws(FileFailure) in try fileSystem.createDirectory(temporary) }
     }
 
-    /// Creates a file for the caller to write.
+    /// Creates an empty file, which the caller writes.
     func create(_ name: String) throws -> any StoredFile {
         names.withLock { $0.append(name) }
         return try naming { () throws(FileFailure) in try fileSystem.create(temporary + "/" + name) }
     }
 
-    /// Adds a file.
+    /// Adds a file with this content.
     func add(_ name: String, _ bytes: [UInt8]) throws {
         let file = try create(name)
         try naming { () throws(FileFailure) in try file.write(bytes, at: 0) }
@@ -219,19 +220,19 @@ private final class ExportFolder: Sendable {
         try naming { () throws(FileFailure) in
             try fileSystem.synchronizeFiles(names, in: temporary)
             try fileSystem.synchronizeDirectory(temporary)
-            // A renamed folder can at most replace an empty one.
+            // A rename can replace at most an empty folder.
             try fileSystem.rename(temporary, to: path)
             try ExportFile.synchronizeFolder(of: path, fileSystem)
         }
     }
 
-    /// Removes the temporary folder.
+    /// Removes the temporary folder and its files.
     func discard() {
         for name in names.withLock(\.self) { try? fileSystem.remove(temporary + "/" + name) }
         _ = unsafe rmdir(temporary)
     }
 
-    /// Runs work on files; errors name the folder that the caller gave.
+    /// Runs a file operation. Its errors name the folder that the caller chose.
     func naming<Result>(_ work: () throws(FileFailure) -> Result) throws -> Result {
         do throws(FileFailure) {
             return try work()

@@ -2,10 +2,10 @@ import VaultManifest
 import VaultModel
 import VaultStorage
 
-/// A running download of a title: its manifest, the media playlists of the chosen renditions, then everything that
-/// these name, several resources at a time.
+/// Downloads a title: its manifest, the media playlists of the chosen renditions, then every resource that these name,
+/// several at a time.
 ///
-/// A resource that is not a manifest is downloaded by itself. Whatever is held whole is not requested again.
+/// A resource that is not a manifest is downloaded by itself. A resource that is held whole is not requested again.
 final class TitleJob: Sendable {
     private let loaders: LoaderTable
     private let reference: MediaReference
@@ -14,10 +14,10 @@ final class TitleJob: Sendable {
     private let tell: @Sendable (DownloadProgress) -> Void
     private let lastReport = Locked<ContinuousClock.Instant?>(nil)
 
-    /// How often progress is reported.
+    /// The minimum time between two progress reports.
     private static let interval: Duration = .milliseconds(100)
 
-    /// - Parameter rate: a limit shared with other downloads, which applies besides the download's own.
+    /// - Parameter rate: a limit shared with other downloads, which applies in addition to the download's own.
     init(
         _ loaders: LoaderTable, _ reference: MediaReference, _ options: DownloadOptions,
         within rate: SharedRateLimit? = nil, tell: @escaping @Sendable (DownloadProgress) -> Void
@@ -29,23 +29,25 @@ final class TitleJob: Sendable {
         self.rate = SharedRateLimit(bytesPerSecond: options.bytesPerSecond, within: rate)
     }
 
-    /// Fetches what is missing; returns when all of it is durable.
+    /// Fetches everything that is missing, and returns when all of it is durable.
     func run() async throws {
         let resource = try await loaders.name(reference)
         try await removeRefused(resource)
         do {
             try await run(resource)
         } catch let error as VaultError where error.code == .notMedia {
-            // The caller needs this refusal; a page that cannot be removed now is removed before the next fetch.
+            // The caller must get this error, so a failure to remove the page is ignored. The next download removes it
+            // first.
             try? await removeRefused(resource)
             throw error
         }
     }
 
-    /// Removes what is held in place of media, such as a network's login page, so that the origin is requested again.
+    /// Removes a response that is held in place of media, such as a network's login page, so that the next request goes
+    /// to the origin.
     ///
-    /// A resource stays if a reader uses it, or if it was fetched although it is not media; while the mode forbids
-    /// requests, everything stays.
+    /// The resource is kept if a reader uses it, if it was fetched although it is not media, or while the mode forbids
+    /// requests.
     private func removeRefused(_ resource: NamedResource) async throws {
         guard options.requiresMedia else { return }
         let (loader, lease) = try loaders.use(resource)
@@ -65,7 +67,8 @@ final class TitleJob: Sendable {
         let representation = loader.record.representation
         let isWhole = options.selection != nil
         let report: @Sendable (DownloadProgress) -> Void = { [tell] progress in
-            // For a title, progress covers the bytes of all its resources.
+            // For a title, progress covers the bytes of all its resources, so the manifest's own progress is not
+            // reported.
             if !isWhole || progress.manifest == nil { tell(progress) }
         }
         guard let selection = options.selection else { return try await download(loader, lease, tell: report) }
@@ -77,18 +80,18 @@ final class TitleJob: Sendable {
             }
             try await fetch(held, selection, TitleOwner(resource: resource, loader: loader))
         } catch let error as LiveTitle {
-            // A live manifest is worthless a moment later.
+            // A live manifest is useless a moment later, so it is not kept.
             if isNew { try? await remove(resource) }
             throw error.vaultError
         } catch let error as UnusableManifest {
-            // A refused manifest makes no title.
+            // A manifest that was refused does not make a title.
             if isNew { try? await remove(resource) }
             throw error.vaultError
         }
         try await takeCover(loader)
     }
 
-    /// Fetches a resource. If its type is not media, its first bytes decide.
+    /// Fetches a resource. If its type does not mark it as media, its first bytes decide whether it is accepted.
     private func download(
         _ loader: ResourceLoader, _ lease: LoaderLease, tell: @escaping @Sendable (DownloadProgress) -> Void
     ) async throws {
@@ -102,7 +105,7 @@ final class TitleJob: Sendable {
         }
     }
 
-    /// Returns whether the first bytes are those of audio, video or a manifest.
+    /// Returns whether the resource's first bytes are those of audio, video or a manifest.
     private func beginsMedia(_ loader: ResourceLoader, _ lease: LoaderLease) async throws -> Bool {
         let opening = try await loader.open(.closed(first: 0, last: Int64(MediaSignature.byteCount - 1)))
         let reader = MediaReader(opening, of: reference, loader: loader, lease: lease)
@@ -111,23 +114,23 @@ final class TitleJob: Sendable {
         return MediaSignature.begins(start) || ManifestContent.kind(of: start) != nil
     }
 
-    /// Gives the title the picture that its feed names, if it has no other.
+    /// Stores the picture named by the title's feed as the title's cover, if the title has no other.
     private func takeCover(_ loader: ResourceLoader) async throws {
         guard let picture = options.picture else { return }
         try await FeedCover(loaders: loaders, picture: picture).give(to: loader)
     }
 
-    /// Records the name of media: the given one, else the existing one, else the one in the media; their duration; and
-    /// whether they contain a picture.
+    /// Records the name of media, their duration, and whether they contain a picture. The name is the one in the
+    /// options, or else the recorded one, or else the one in the media.
     ///
-    /// - Parameter hasChanged: whether the bytes differ from those before.
+    /// - Parameter hasChanged: whether the bytes differ from those held before.
     private func describe(_ resource: NamedResource, _ loader: ResourceLoader, hasChanged: Bool) async throws {
         let (record, store, given) = (loader.record, loader.store, options.name)
         guard let metadata = record.metadata,
             hasChanged || given != nil || metadata.name == nil || metadata.duration == nil
         else { return }
         try await loader.pool.run {
-            // A failure to read this is no reason to fail: the media are held.
+            // The media are held, so a failure to read their description is no error.
             let stated = try? MediaDescription.held(resource, in: store)
             let name = given ?? metadata.name ?? stated?.name
             let duration = stated.map { $0.duration } ?? metadata.duration
@@ -143,7 +146,7 @@ final class TitleJob: Sendable {
         }
     }
 
-    /// The title, or one of its playlists, is still growing.
+    /// An error: the title, or one of its playlists, is still growing.
     private struct LiveTitle: Error {
         let url: MediaURL
 
@@ -153,21 +156,21 @@ final class TitleJob: Sendable {
         }
     }
 
-    /// A manifest that cannot be used, or that names what players are refused, so that there is no title yet.
+    /// An error: a manifest cannot be used, or has references that players are refused, so there is no title yet.
     private struct UnusableManifest: Error {
         let vaultError: VaultError
     }
 
     // MARK: Manifests
 
-    /// Fetches a resource, and reads it if it is a manifest.
+    /// Fetches a resource, and reads it as a manifest; nil if it is not one.
     ///
-    /// A manifest that cannot be used is forgotten, so that the next fetch requests it from its origin. If it was held
-    /// before, that fetch happens at once.
+    /// A manifest that cannot be used is forgotten, so that the next fetch requests it from its origin again. If it was
+    /// already held before, this method fetches it again at once.
     ///
     /// - Parameters:
-    ///   - kind: the kind to assume if neither type nor content shows one.
-    ///   - variables: the variables defined by the manifest that names it.
+    ///   - kind: the kind to assume if neither the type nor the content shows one.
+    ///   - variables: the variables defined by the manifest that names this resource.
     private func read(
         _ resource: NamedResource, _ loader: ResourceLoader, as kind: ManifestKind? = nil,
         variables: [String: String] = [:], fetch: () async throws -> Void
@@ -238,8 +241,8 @@ final class TitleJob: Sendable {
         if let error = parts.failures.error(of: title.url, parts: plan.parts.count) { throw error }
     }
 
-    /// Returns errors for the first references in some manifests that players are refused, so that the title cannot
-    /// play.
+    /// Returns errors for the first references in these manifests that players are refused. Without the resources that
+    /// these references name, the title cannot play.
     private static func refusals(of manifests: [(manifest: Manifest, url: MediaURL)]) -> [VaultError] {
         var found: [VaultError] = []
         for (manifest, url) in manifests where found.count < ManifestRefusal.most {
@@ -253,7 +256,7 @@ final class TitleJob: Sendable {
         return found
     }
 
-    /// Fetches media playlists, and reads them.
+    /// Fetches and reads media playlists.
     private func media(
         _ urls: [MediaURL], _ reach: TitleReach, of title: TitleOwner, variables: [String: String]
     ) async throws -> [HeldManifest] {
@@ -296,7 +299,7 @@ final class TitleJob: Sendable {
         return lists
     }
 
-    /// - Parameter name: the name that the manifest states.
+    /// - Parameter name: the name that the manifest states; nil if it states none.
     private func write(_ record: Title, named name: String? = nil, to title: TitleOwner) async throws {
         let (owner, given) = (title.loader.record, options.name)
         try await title.loader.pool.run {
@@ -312,7 +315,7 @@ final class TitleJob: Sendable {
 
     /// - Parameters:
     ///   - manifests: the number of manifests, all of which are held.
-    ///   - bytes: their bytes.
+    ///   - bytes: the number of bytes in these manifests.
     private func report(
         _ title: TitleOwner, _ parts: PartFetcher, _ manifests: Int, _ bytes: Int64, isLast: Bool = false
     ) {
@@ -332,7 +335,7 @@ final class TitleJob: Sendable {
 }
 
 extension MediaDescription {
-    /// Describes media that are held whole. Blocks.
+    /// Returns the description of media that are held whole. Blocks.
     fileprivate static func held(_ resource: NamedResource, in store: VaultStore) throws -> MediaDescription {
         var source = try ExportSource(store, resource.id, resource.reference.url)
         let length = source.length

@@ -1,23 +1,24 @@
 import VaultManifest
 import VaultModel
 
-/// What to fetch for a title besides its manifest: a pure value.
+/// The resources to fetch for a title besides its manifest. It is a value type without I/O.
 struct TitlePlan: Hashable {
     /// The media playlists of the chosen renditions (HLS).
     private(set) var playlists: [MediaURL] = []
-    /// Media, initialization sections, keys and subtitles, in the order in which to fetch them.
+    /// The media, initialization sections, keys and subtitles, in the order in which to fetch them.
     private(set) var parts: [MediaURL] = []
     /// The parts that are optional; see `ManifestReference.mayBeAbsent`.
     private(set) var mayBeAbsent: Set<MediaURL> = []
-    /// The other places of parts, by the first place; see `Manifest.alternatives`.
+    /// The alternative places of parts, keyed by the first place; see `Manifest.alternatives`.
     private(set) var alternatives: [MediaURL: [MediaURL]] = [:]
 
-    /// The maximum number of media playlists of a title.
+    /// The maximum number of media playlists in a title.
     static let maxPlaylists = 256
-    /// The maximum memory for all media playlists of a title together, in bytes.
+    /// The maximum memory, in bytes, for all media playlists of a title together.
     static let maxWeight = 512 << 20
 
-    /// Plans what a manifest itself names; for HLS, that is the media playlists of the chosen renditions.
+    /// Plans the resources that the manifest itself names. For HLS, these are the media playlists of the chosen
+    /// renditions.
     init(_ manifest: Manifest) {
         let references = manifest.references.filter { !$0.isFolder }
         playlists = Self.distinct(references.filter { $0.role == .playlist }.map(\.url))
@@ -27,7 +28,7 @@ struct TitlePlan: Hashable {
         if !mayBeAbsent.isEmpty { mayBeAbsent.subtract(references.lazy.filter { !$0.mayBeAbsent }.map(\.url)) }
     }
 
-    /// Adds what the media playlists name.
+    /// Adds the resources that the media playlists name.
     mutating func add(_ media: [Manifest]) {
         let lists = media.map { list in
             list.references.filter { !$0.isFolder && Self.isPart($0.role) }.map(\.url)
@@ -35,10 +36,11 @@ struct TitlePlan: Hashable {
         parts = Self.distinct(parts + Self.interleaved(lists))
     }
 
-    /// All resources: those that `fetch` fetches besides the manifest, and that `export` copies.
+    /// All planned resources. The command `fetch` fetches them besides the manifest, and `export` copies them.
     var resources: Set<MediaURL> { Set(playlists).union(parts) }
 
-    /// Returns whether a player needs it to play. Session data and seek thumbnails are left out.
+    /// Returns whether a player needs resources of this role for playback. Session data and seek thumbnails are left
+    /// out.
     private static func isPart(_ role: ManifestReference.Role) -> Bool {
         switch role {
         case .segment, .initialization, .key: true
@@ -46,7 +48,7 @@ struct TitlePlan: Hashable {
         }
     }
 
-    /// Returns the parts of each rendition; in a DASH manifest, each begins with its initialization section.
+    /// Returns the parts of each rendition. In a DASH manifest, each rendition begins with its initialization section.
     private static func runs(of references: [ManifestReference]) -> [[MediaURL]] {
         var runs: [[MediaURL]] = []
         var last: ManifestReference.Role?
@@ -58,8 +60,8 @@ struct TitlePlan: Hashable {
         return runs
     }
 
-    /// Returns the elements of several lists, each list spread evenly: audio and video of the same moment are fetched
-    /// together, so that a partly fetched title plays, and the sizes seen so far are typical.
+    /// Merges several lists, with the elements of each spread evenly. Audio and video of the same moment are then
+    /// fetched together, so a partly fetched title plays, and the sizes seen so far are typical of the rest.
     private static func interleaved(_ lists: [[MediaURL]]) -> [MediaURL] {
         let lists = lists.map(distinct)
         let placed = lists.enumerated().flatMap { number, list in
@@ -68,31 +70,32 @@ struct TitlePlan: Hashable {
         return distinct(placed.sorted { ($0.0, $0.1) < ($1.0, $1.1) }.map(\.2))
     }
 
-    /// Returns each URL once. Several ranges of one file are one resource, which is fetched whole.
+    /// Returns each URL once. Several ranges of one file are a single resource, which is fetched whole.
     private static func distinct(_ urls: [MediaURL]) -> [MediaURL] {
         var known: Set<MediaURL> = []
         return urls.filter { known.insert($0).inserted }
     }
 }
 
-/// The addresses that the parts of a title may be fetched from, and the fields to send: a pure value.
+/// The addresses from which a title's parts may be fetched, and the header fields to send. It is a value type.
 struct TitleReach {
     /// The URL that the operator named.
     let named: MediaURL
-    /// Where the manifest came from: that URL, or the target of a redirect from it.
+    /// The URL from which the manifest came: the named URL, or the target of a redirect from it.
     let base: MediaURL
-    /// Whether a manifest or a redirect named the manifest itself.
+    /// Whether the manifest's own URL was named by another manifest or a redirect, rather than by the operator.
     let isDerived: Bool
-    /// The fields that the manifest is requested with, and their origin.
+    /// The header fields with which the manifest is requested, and their origin.
     let fields: OriginFields?
 
     /// Whether the manifest came from the authority that the operator named, or from the same host over TLS.
     private var isBaseNamed: Bool { base.origin == named.origin || base.isUpgrade(of: named) }
 
-    /// Returns the reference of a resource that the manifest names.
+    /// Returns the reference to a resource that the manifest names.
     ///
-    /// The operator named the manifest's authority, so the manifest may name anything there, even at private addresses.
-    /// Anything else is requested only from public addresses, and no other origin receives the fields.
+    /// Because the operator named the manifest's authority, the manifest may name anything there, even at private
+    /// addresses. Any other resource is requested only from public addresses, and no other origin receives the header
+    /// fields.
     func reference(to url: MediaURL) -> MediaReference {
         let isOwn = url.origin == base.origin && isBaseNamed
         let own = fields.flatMap { $0.origin == url.origin && isOwn ? $0.fields : nil }
@@ -103,7 +106,7 @@ struct TitleReach {
 }
 
 extension TitleReach {
-    /// Creates the reach of the URLs in a manifest that is held as a resource.
+    /// Creates the reach for the URLs in a manifest that is held as a resource.
     init(_ held: HeldManifest, of resource: NamedResource, _ loader: ResourceLoader) {
         let source = loader.urls.current
         self.init(

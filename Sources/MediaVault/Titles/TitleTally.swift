@@ -1,15 +1,15 @@
 import VaultModel
 
-/// The progress of the parts of a title: a pure value.
+/// Counts the progress of a title's parts. It is a value type without I/O.
 struct TitleTally: Hashable {
-    /// The number of parts, without those that turned out not to exist.
+    /// The number of parts, excluding those that turned out not to exist.
     private(set) var count: Int
-    /// The size that the bit rates suggest; nil if they are unknown.
+    /// The number of bytes that the bit rates suggest; nil if the bit rates are unknown.
     let expected: Int64?
-    /// The number of parts held whole, and the number of their bytes.
+    /// The number of parts that are held whole, and the number of bytes in them.
     private(set) var done = 0
     private(set) var bytes: Int64 = 0
-    /// The parts being fetched, by number.
+    /// The parts that are being fetched, by part number.
     private var running: [Int: Part] = [:]
 
     private struct Part: Hashable {
@@ -17,11 +17,11 @@ struct TitleTally: Hashable {
         var length: Int64?
     }
 
-    /// How many known sizes count as typical of all: this many, or one in this many.
+    /// How many known sizes are enough to be typical of all: `fewest`, or one in `share` if that is more.
     private static let fewest = 8
     private static let share = 20
 
-    /// Begins with nothing held.
+    /// Creates a tally with nothing held.
     init(count: Int, expected: Int64? = nil) {
         self.count = count
         self.expected = expected
@@ -49,9 +49,9 @@ struct TitleTally: Hashable {
     /// The number of bytes that are held, or on their way into the vault.
     var held: Int64 { running.values.reduce(bytes) { $0 + $1.held } }
 
-    /// The size of all parts: exact once all are held, an estimate before that; nil while nothing is known.
+    /// The number of bytes in all parts: exact once all are held, an estimate before that; nil while nothing is known.
     ///
-    /// Until all parts are held, it is always greater than ``held``.
+    /// Until all parts are held, this is always greater than ``held``.
     var total: Int64? {
         guard done < count else { return bytes }
         let lengths = running.values.compactMap(\.length)
@@ -63,11 +63,11 @@ struct TitleTally: Hashable {
         return max(sum + (Int64(exactly: min(rest, Double(ContentInformation.maxBytes))) ?? 0), held + 1)
     }
 
-    /// Returns the size that bit rates suggest.
+    /// Returns the number of bytes that the bit rates suggest; nil if they suggest none.
     ///
     /// - Parameters:
-    ///   - rates: bits per second, which are added up.
-    ///   - duration: how long the title plays.
+    ///   - rates: the bit rates of the renditions, in bits per second; they are added up.
+    ///   - duration: how long the title plays; nil if unknown.
     static func size(atRates rates: [Int], for duration: Duration?) -> Int64? {
         guard let duration, !rates.isEmpty else { return nil }
         let seconds = Double(duration.components.seconds)
@@ -76,26 +76,28 @@ struct TitleTally: Hashable {
     }
 }
 
-/// Decides whether to fetch the rest of a title after a part has failed: a pure value.
+/// Decides whether to fetch the rest of a title after a part has failed. It is a value type without I/O.
 struct TitleFailures {
     /// The number of parts that cannot be fetched.
     private(set) var count = 0
     /// The errors of the first parts that failed.
     private(set) var errors: [VaultError] = []
 
-    /// This many failures show that the title itself cannot be fetched, for example because its links expired.
+    /// The number of failures that indicates that the title itself cannot be fetched, for example because its links
+    /// expired.
     static let most = 16
-    /// Failures that other parts need not share.
+    /// The codes of failures that need not affect other parts.
     private static let ofOnePart: Set<VaultError.Code> = [
         .refused, .invalidResponse, .invalidURL, .changed, .notMedia,
     ]
 
-    /// Returns whether another place of the same part may succeed where this one failed.
+    /// Returns whether another place may deliver the part although this one failed.
     static func isOfPlace(_ error: VaultError) -> Bool { error.code == .unreachable || ofOnePart.contains(error.code) }
 
-    /// Notes a failure.
+    /// Records a failure.
     ///
-    /// - Returns: whether to continue: other parts may still be available, but not if the network or the store failed.
+    /// - Returns: whether to continue with other parts. They may still be available, unless the network or the store
+    ///   failed.
     mutating func note(_ error: VaultError) -> Bool {
         count += 1
         if errors.count < Self.most { errors.append(error) }

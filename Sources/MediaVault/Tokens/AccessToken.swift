@@ -1,20 +1,20 @@
 import VaultCrypto
 import VaultModel
 
-/// A token: its prefix, then base64url of its grant's id and a mac.
+/// A token, whose text is a prefix followed by the base64url of its grant's id and a MAC.
 ///
-/// The mac covers the id, the use and the expiry, so that a changed record cannot give a token more rights.
+/// The MAC covers the id, the use and the expiry, so that altering the grant's record cannot give a token more rights.
 struct AccessToken: Hashable {
     /// The use of a token.
     enum Use: Hashable {
-        /// A token of the API.
+        /// A token for the API.
         case api(AccessScope)
-        /// The cookie of a session, which the scripts of its page cannot read.
+        /// The cookie of a session, which scripts on the page cannot read.
         case cookie
-        /// The proof of a session, which the scripts of its page send with each request, and a cookie cannot replace.
+        /// The proof of a session. Scripts on the page send it with each request; the cookie cannot replace it.
         case proof
 
-        /// The prefix by which people and secret scanners recognise it.
+        /// The prefix by which people and secret scanners recognise the token.
         var prefix: String {
             switch self {
             case .api: "mvt_"
@@ -23,7 +23,7 @@ struct AccessToken: Hashable {
             }
         }
 
-        /// The word in the input of the mac; no scope has the name of another use.
+        /// The word that stands for the use in the MAC's input. No scope has the same word as another use.
         fileprivate var word: String {
             switch self {
             case .api(let scope): scope.rawValue
@@ -35,7 +35,7 @@ struct AccessToken: Hashable {
 
     let prefix: String
     let grant: GrantID
-    /// 32 bytes under the token key.
+    /// 32 bytes computed with the token key.
     let mac: [UInt8]
 
     private static let prefixes = [Use.api(.read), .cookie, .proof].map(\.prefix)
@@ -45,7 +45,7 @@ struct AccessToken: Hashable {
 
     init(_ use: Use, grant: GrantID, mac: [UInt8]) { (prefix, self.grant, self.mac) = (use.prefix, grant, mac) }
 
-    /// Parses exactly the text that ``text`` writes.
+    /// Parses exactly the text form that ``text`` writes; nil for anything else.
     init?(_ text: String) {
         guard text.utf8.count == Self.textLength, let prefix = Self.prefixes.first(where: { text.hasPrefix($0) }),
             let bytes = Base64.decodeFromURL(String(Substring(text.utf8.dropFirst(Self.prefixLength)))),
@@ -59,7 +59,7 @@ struct AccessToken: Hashable {
 
     var text: String { prefix + Base64.encodeForURL(grant.bytes + mac) }
 
-    /// Returns the input of the mac.
+    /// Returns the input of the MAC.
     static func message(epoch: Int64, grant: AccessGrant, _ use: Use) -> [UInt8] {
         let expiry = grant.expires.map { String($0) } ?? "never"
         return MACMessage.bytes(
@@ -67,41 +67,42 @@ struct AccessToken: Hashable {
     }
 }
 
-/// What a request with a valid token or session may do.
+/// The rights of a request with a valid token or session.
 package struct TokenAccess: Hashable, Sendable {
     let grant: GrantID
-    /// What it allows.
+    /// The scope that the token or session allows.
     package let scope: AccessScope
-    /// Whether it is a session, whose end also ends everything unnamed that was created in it.
+    /// Whether this is a session. When it ends, everything unnamed that was created in it ends, too.
     package let isSession: Bool
-    /// The viewer who is signed in; nil for the owner, and for a token.
+    /// The viewer who is signed in; nil for the owner and for tokens.
     package let viewer: ViewerID?
 }
 
-/// The two halves of a session's secret. Only both together admit a request.
+/// The two halves of a session's secret. A request is admitted only with both.
 ///
-/// A browser sends a cookie to every port of its host, where it may be stolen; another script of the page may steal
-/// what a script stores. Neither thief has the other half.
+/// A browser sends a cookie to every port of its host, where the cookie may be stolen; another script on the page may
+/// steal a value that a script stores. Neither thief gets the other half.
 package struct SessionSecret: Hashable, Sendable {
-    /// The value of the cookie.
+    /// The half that the browser sends as a cookie.
     package let cookie: String
-    /// The value that the page sends in a field of its own.
+    /// The half that the page sends in a header field of its own.
     package let proof: String
 
     package init(cookie: String, proof: String) { (self.cookie, self.proof) = (cookie, proof) }
 }
 
 extension TokenIssuer {
-    /// Returns what a token allows; nil unless the vault has issued it, and it is neither revoked nor expired.
+    /// Returns the scope that a token allows; nil unless the vault has issued the token and it is neither revoked nor
+    /// expired.
     ///
-    /// The time does not depend on how much of the token is correct.
+    /// How long this takes does not depend on how much of the token is correct.
     ///
     /// - Parameters:
     ///   - text: the token.
-    ///   - now: seconds since 1970.
+    ///   - now: the current time, in seconds since 1970.
     public func scope(ofToken text: String, now: Int64) -> AccessScope? { access(byToken: text, now: now)?.scope }
 
-    /// Returns what a token allows, as ``scope(ofToken:now:)`` does, and records that it was used.
+    /// Returns the access that a token allows, by the rules of ``scope(ofToken:now:)``, and records that it was used.
     package func access(byToken text: String, now: Int64) -> TokenAccess? {
         guard let token = AccessToken(text), let grant = grants?.grant(token.grant),
             case .token(let scope) = grant.kind, matches(token, grant, .api(scope)), grant.era == era,
@@ -111,10 +112,10 @@ extension TokenIssuer {
         return TokenAccess(grant: grant.id, scope: scope, isSession: false, viewer: nil)
     }
 
-    /// Returns what a session allows, and records that it was used; nil unless the vault began the session, both halves
-    /// of its secret are correct, and it has not ended.
+    /// Returns the access that a session allows, and records that it was used; nil unless the vault began the session,
+    /// it has not ended, and both halves of its secret are correct.
     ///
-    /// The time does not depend on how much of the secret is correct.
+    /// How long this takes does not depend on how much of the secret is correct.
     package func access(bySession secret: SessionSecret, now: Int64) -> TokenAccess? {
         guard let cookie = AccessToken(secret.cookie), let proof = AccessToken(secret.proof),
             cookie.grant == proof.grant, let grants, let grant = grants.grant(cookie.grant),
@@ -148,7 +149,7 @@ extension TokenIssuer {
         AccessToken(use, grant: grant.id, mac: mac(of: grant, use)).text
     }
 
-    /// Identifies the token key and the epoch in use; whatever was issued under others is void.
+    /// Identifies the current token key and epoch. Anything that was issued under another era is void.
     var era: [UInt8] {
         Array(keyring.token(.tokenEra, LittleEndian.bytes(UInt64(keyring.tokenEpoch))).prefix(Self.eraByteCount))
     }

@@ -3,47 +3,47 @@ import VaultModel
 
 /// The permission in a playback link: `<expiry>.<depth>.<kind>.<mac>`.
 ///
-/// A fifth field may precede the mac: the name if the URL alone does not name the resource, otherwise a mark of the
-/// single target that the link was created for. Before the mac there may also be the variables of a playlist, and then
-/// the id of the grant, if the link is a named one.
+/// Optional fields may precede the MAC. The first is the name, if the URL alone does not identify the resource;
+/// otherwise it is a mark of the single target for which the link was created. Then come the variables of a playlist,
+/// and last the grant's id, if the link is a named one.
 struct Capability: Hashable {
     /// The source of the URL that the capability opens.
     enum Kind: String {
-        /// The operator gave it: its origin may be private or loopback, and use plain HTTP.
+        /// The operator provided the URL, so its origin may be private or loopback, and use plain HTTP.
         case named = "n"
-        /// A manifest or a redirect named it: only public addresses are allowed.
+        /// A manifest or a redirect provided the URL, so only public addresses are allowed.
         case derived = "d"
     }
 
-    /// Seconds since 1970; ``never`` only with a grant.
+    /// The expiry in seconds since 1970. It is ``never`` only with a grant.
     let expiry: Int64
-    /// How many path segments the scope has; 0 is the whole authority.
+    /// The number of path segments in the scope; 0 stands for the whole authority.
     let depth: Int
     let kind: Kind
-    /// The name of the resource, in addition to its URL or in place of it; the scope is then this single target.
+    /// What identifies the resource in addition to its URL, or in place of it. The scope is then this single target.
     let name: CapabilityName?
-    /// 12 bytes under the token key for the single target that the link was created for, if there is no name. The link
-    /// opens what was stored for a principal only at this target.
+    /// 12 bytes, computed with the token key, that mark the single target for which the link was created; nil if there
+    /// is a name. The link opens resources stored for a principal only at this target.
     let own: [UInt8]?
-    /// The variables that the manifest that named the link defines for its playlists.
+    /// The variables that the manifest naming this link defines for its playlists.
     let variables: PlaylistVariables?
-    /// The grant without which the link opens nothing; nil if the link ends only with its expiry.
+    /// The id of the grant without which the link opens nothing; nil if only the expiry ends the link.
     let grant: GrantID?
-    /// 16 bytes under the token key.
+    /// 16 bytes computed with the token key.
     let mac: [UInt8]
 
-    /// The expiry of a link that never expires: only its grant ends it.
+    /// The expiry of a link that never expires. Only the end of its grant ends the link.
     static let never = Int64.max
 
     static let macByteCount = 16
     static let ownByteCount = 12
-    /// The prefix of a field that contains ``own``; no name begins with it.
+    /// The prefix of the field that contains ``own``. No name begins with it.
     private static let targetMarkPrefix: Character = "~"
-    /// The prefix of the field that contains ``grant``; no name begins with it.
+    /// The prefix of the field that contains ``grant``. No name begins with it.
     private static let grantPrefix: Character = "="
     /// The text of ``never``.
     private static let neverText = "never"
-    /// The maximum number of path segments in a URL.
+    /// The maximum number of path segments in a link's scope.
     private static let maxDepth = 8192
 
     init(
@@ -60,7 +60,7 @@ struct Capability: Hashable {
         self.mac = mac
     }
 
-    /// Parses exactly the syntax that ``text`` writes.
+    /// Parses exactly the syntax that ``text`` writes; nil for anything else.
     init?(_ text: Substring) {
         let fields = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
             .map(Substring.init)
@@ -98,16 +98,18 @@ struct Capability: Hashable {
             + (grant.map { "\(Self.grantPrefix)\(Base64.encodeForURL($0.bytes))." } ?? "") + Base64.encodeForURL(mac)
     }
 
-    /// The expiry as it appears in the text and the mac. Only a link with a grant can state that it never expires.
+    /// The expiry as it appears in the text and in the MAC's input. Only a link with a grant can be marked as never
+    /// expiring.
     var expiryText: String { expiry == Self.never && grant != nil ? Self.neverText : String(expiry) }
 
-    /// Returns the input of the mac. Each field is preceded by its length, so different fields never yield the same
+    /// Returns the input of the MAC. Each field is preceded by its length, so different fields never yield the same
     /// input.
     ///
     /// - Parameters:
     ///   - scope: the folder's prefix, or the single target.
-    ///   - rest: the name; or an empty field, then the mark of the target. A name is never empty. Then, if there are
-    ///     variables, two empty fields and their bytes, and if there is a grant, three empty fields and its id.
+    ///   - rest: the remaining fields. They begin with the name, which is never empty, or with an empty field and the
+    ///     mark of the target. If there are variables, two empty fields and the variables' bytes follow. If there is a
+    ///     grant, three empty fields and its id follow.
     static func message(
         epoch: Int64, expiry: String, depth: Int, kind: Kind, url: MediaURL, scope: String, rest: [[UInt8]]
     ) -> [UInt8] {
@@ -125,34 +127,34 @@ struct Capability: Hashable {
         return String(path[..<end])
     }
 
-    /// Returns the number of segments of a path's folder.
+    /// Returns the number of path segments in the folder of a path.
     static func folderDepth(of path: String) -> Int { path.utf8.dropFirst().count { $0 == UInt8(ascii: "/") } }
 }
 
-/// The input of a mac over several fields.
+/// Builds the input of a MAC over several fields.
 enum MACMessage {
-    /// Returns each field after its length, so that different fields never yield the same bytes.
+    /// Returns the fields, each preceded by its length, so that different fields never yield the same bytes.
     static func bytes(_ fields: [[UInt8]]) -> [UInt8] {
         fields.flatMap { field in LittleEndian.bytes(UInt32(field.count)) + field }
     }
 }
 
-/// The name of a resource that its URL alone does not name: the caller's content id, the principal that it was stored
-/// for, or both.
+/// The name of a resource that its URL alone does not identify: the caller's content id, the principal for whom the
+/// resource was stored, or both.
 ///
-/// The encoding is that of a cache key: the content id, then, if there is a principal, a zero byte and 32 bytes.
+/// It is encoded like a cache key: the content id, followed by a zero byte and 32 bytes if there is a principal.
 struct CapabilityName: Hashable {
     let contentID: String?
     let principal: [UInt8]?
 
-    /// Creates a name; nil if there is neither.
+    /// Creates a name; nil if there is neither a content id nor a principal.
     init?(contentID: String?, principal: [UInt8]?) {
         guard contentID != nil || principal != nil else { return nil }
         self.contentID = contentID
         self.principal = principal
     }
 
-    /// Parses the base64url that ``text`` writes.
+    /// Parses the base64url that ``text`` writes; nil for anything else.
     init?(_ text: String) {
         guard let bytes = Base64.decodeFromURL(text) else { return nil }
         let parts = bytes.split(separator: 0, maxSplits: 1, omittingEmptySubsequences: false)
@@ -167,25 +169,26 @@ struct CapabilityName: Hashable {
     var text: String { Base64.encodeForURL(bytes) }
 }
 
-/// The variables that a multivariant playlist defines for its media playlists (`EXT-X-DEFINE`), carried in their links.
+/// The variables that a multivariant playlist defines for its media playlists (`EXT-X-DEFINE`). They are carried in the
+/// links to these playlists.
 ///
-/// The service need not remember them: they survive a restart, and another playlist that names the same media playlist
-/// cannot change them.
+/// The service need not remember the variables. They survive a restart, and another playlist that names the same media
+/// playlist cannot change them.
 struct PlaylistVariables: Hashable {
     let values: [String: String]
 
-    /// The prefix of the text; no name begins with it.
+    /// The prefix of the text form. No name begins with it.
     private static let prefix: Character = "$"
-    /// The maximum number of bytes: a link must still fit into the head of a request.
+    /// The maximum number of encoded bytes, so that a link still fits into the head of a request.
     private static let maxBytes = 4096
 
-    /// Creates the variables; nil if there are none, or too many for a link.
+    /// Creates the variables; nil if there are none, or too many to fit into a link.
     init?(_ values: [String: String]) {
         self.values = values
         guard !values.isEmpty, bytes.count <= Self.maxBytes else { return nil }
     }
 
-    /// Parses what ``text`` writes.
+    /// Parses the text that ``text`` writes; nil if it is not valid.
     init?(_ text: Substring) {
         guard text.first == Self.prefix, let bytes = Base64.decodeFromURL(String(text.dropFirst())),
             bytes.count <= Self.maxBytes, let lines = String(validating: bytes, as: UTF8.self)
@@ -199,7 +202,8 @@ struct PlaylistVariables: Hashable {
         self.init(values)
     }
 
-    /// One line per variable, `name=value`: neither contains a line ending, and no name contains an equals sign.
+    /// One line `name=value` for each variable. Neither side contains a line ending, and no name contains an equals
+    /// sign.
     var bytes: [UInt8] {
         values.sorted { $0.key < $1.key }.flatMap { Array("\($0.key)=\($0.value)\n".utf8) }
     }

@@ -1,22 +1,22 @@
 import VaultCrypto
 import VaultModel
 
-/// What a browser stores about the viewers who have signed in on it, so that wrong tries elsewhere cannot keep them
-/// out.
+/// A cookie in which a browser remembers the viewers who have signed in on it, so that wrong tries elsewhere cannot
+/// lock them out.
 ///
-/// It does not sign anyone in: the PIN is still needed. It contains the id of the device, and a tag for each of the
-/// last viewers, which does not reveal who they are.
+/// It does not sign anyone in; the PIN is still needed. It contains the device's id, and a tag for each of the most
+/// recent viewers, which does not reveal who they are.
 package struct DeviceMark: Hashable, Sendable {
     let id: DeviceID
-    /// 16 bytes for each viewer, latest first.
+    /// The viewers' tags, 16 bytes each, latest first.
     private var tags: [[UInt8]]
 
     private static let prefix = "mvd_"
     private static let tagByteCount = 16
-    /// The maximum number of viewers that a device knows.
+    /// The maximum number of viewers that a mark remembers.
     static let maxTags = 16
 
-    /// Parses exactly the text that ``text`` writes.
+    /// Parses exactly the text form that ``text`` writes; nil for anything else.
     package init?(_ text: String) {
         guard text.hasPrefix(Self.prefix), text.utf8.count <= Self.prefix.utf8.count + Self.maxTextBytes,
             let bytes = Base64.decodeFromURL(String(text.dropFirst(Self.prefix.count))),
@@ -30,11 +30,11 @@ package struct DeviceMark: Hashable, Sendable {
 
     private static let maxTextBytes = (DeviceKind.byteCount + maxTags * tagByteCount) * 4 / 3 + 4
 
-    /// The cookie's value.
+    /// The text form of the mark, which is the cookie's value.
     package var text: String { Self.prefix + Base64.encodeForURL(id.bytes + tags.joined()) }
 
     /// - Parameter former: the browser's previous mark; nil if it had none.
-    /// - Throws: ``VaultError`` with code `storage` if there are no random bytes.
+    /// - Throws: ``VaultError`` with code `storage` if the system provides no random bytes.
     fileprivate init(adding tag: (DeviceID) -> [UInt8], to former: DeviceMark?) throws {
         id = try former?.id ?? SecureRandom.identifier("device id")
         let new = Array(tag(id).prefix(Self.tagByteCount))
@@ -42,33 +42,34 @@ package struct DeviceMark: Hashable, Sendable {
     }
 
     fileprivate func has(_ tag: [UInt8]) -> Bool {
-        // Compare all of them, so that the time does not reveal which one matches.
+        // Compare all tags, so that the time taken does not reveal which one matches.
         tags.reduce(false) { ConstantTime.areEqual($1, Array(tag.prefix(Self.tagByteCount))) || $0 }
     }
 }
 
 extension TokenIssuer {
-    /// Returns the device that a mark names; nil unless the viewer has signed in on it with their current PIN, since
-    /// all links were last revoked.
+    /// Returns the id of the device that a mark identifies; nil unless the viewer has signed in on it with their
+    /// current PIN, and since all links were last revoked.
     ///
-    /// Someone who knew a former PIN may have signed in on any number of devices, each with its own wrong tries.
+    /// The PIN must be the current one, because someone who knew a former PIN may have signed in on any number of
+    /// devices, each with its own count of wrong tries.
     ///
-    /// - Parameter marks: all marks that the browser sends: another service on the same host may have set more.
+    /// - Parameter marks: all marks that the browser sends; another service on the same host may have set more.
     package func device(_ marks: [DeviceMark], of viewer: Viewer) -> DeviceID? {
         marks.first { isProved($0, by: viewer) }?.id
     }
 
     private func isProved(_ mark: DeviceMark, by viewer: Viewer) -> Bool { mark.has(tag(mark.id, viewer)) }
 
-    /// Returns the mark of a browser in which a viewer has just signed in.
+    /// Returns the mark for a browser in which a viewer has just signed in.
     ///
-    /// It keeps the id and the tags of a mark that the browser had, if that mark is proved to be a viewer's, preferably
-    /// this one's. So an attacker cannot plant an id that they know in a browser.
+    /// If one of the browser's former marks is proved to be a viewer's, preferably this viewer's, its id and tags are
+    /// kept. An unproved mark is discarded, so an attacker cannot plant an id that they know in a browser.
     ///
     /// - Parameters:
-    ///   - former: all marks that the browser sends.
+    ///   - former: all marks that the browser sent.
     ///   - viewers: the viewers of the vault.
-    /// - Throws: ``VaultError`` with code `storage` if there are no random bytes.
+    /// - Throws: ``VaultError`` with code `storage` if the system provides no random bytes.
     package func mark(
         of viewer: Viewer, addedTo former: [DeviceMark], among viewers: [Viewer]
     ) throws -> DeviceMark {

@@ -5,14 +5,14 @@ import VaultStorage
 
 /// The tokens, named links and sessions that a vault has issued, as recorded in the index.
 ///
-/// Requests read only this table. The owner of the vault changes the index first, durably, and then the table; a reader
-/// of the vault has the grants from when it opened the vault.
+/// Requests read only this table. The owner of the vault first changes the index, durably, and then the table. A reader
+/// of the vault keeps the grants that existed when it opened the vault.
 final class GrantTable: Sendable {
     private struct State {
         var grants: [GrantID: AccessGrant] = [:]
-        /// The number of rows of the index that do not open.
+        /// The number of rows in the index that do not open.
         var unreadable = 0
-        /// The periods of use that are not in the index yet.
+        /// The periods of use that have not been written to the index yet.
         var uses: [GrantID: Int64] = [:]
         var sessionEnds = SessionEnds()
     }
@@ -20,26 +20,26 @@ final class GrantTable: Sendable {
     private let store: VaultStore
     private let state: Locked<State>
     private let changes = Atomic<Int64>(0)
-    /// Held while the index and the table change.
+    /// A lock held while the index and the table are changed.
     private let changing = Locked(())
     private let listeners = Locked(NumberedSet<@Sendable () -> Void>())
 
-    /// How long an expired token or link stays listed, in seconds.
+    /// How long a token or link stays listed after it has expired, in seconds.
     private static let expiredListing: Int64 = 30 * AccessGrant.day
-    /// The maximum number of sessions of one viewer, and of the owner; one more ends their own least recently used
-    /// session.
+    /// The maximum number of sessions for each viewer, and for the owner. One more session ends the holder's own least
+    /// recently used one.
     private static let (maxOfViewer, maxOfOwner) = (16, 64)
 
-    /// Reads the grants. Blocks.
+    /// Creates the table and reads the grants from the index. Blocks.
     init(_ store: VaultStore) {
         self.store = store
         state = Locked(State())
         read()
     }
 
-    /// Reads the grants from the index; a grant that this table already has keeps its newer state.
+    /// Reads the grants from the index. A grant that is already in this table keeps its newer state.
     private func read() {
-        // If the grants cannot be read, the vault accepts no token; its operator can create new ones.
+        // If the grants cannot be read, the vault accepts no tokens, but its operator can create new ones.
         guard let stored = try? store.grants.all() else { return }
         state.withLock { state in
             let mine = state.grants
@@ -48,15 +48,16 @@ final class GrantTable: Sendable {
         }
     }
 
-    /// The revision, which grows each time that something is revoked or issued.
+    /// The revision of the table, which grows each time something is issued or revoked.
     var revision: Int64 { changes.load(ordering: .acquiring) }
 
-    /// Returns the start of the current period of use, in seconds since 1970; one use is recorded per period.
+    /// Returns the start of the current period of use, in seconds since 1970. One use is recorded per period.
     private static func period(of grant: AccessGrant, at now: Int64) -> Int64 {
         max(0, now) - max(0, now) % grant.usePeriod
     }
 
-    /// Reads the grants from the index again, after records were restored, so that they can be revoked. Blocks.
+    /// Reads the grants from the index again after records were restored, so that the restored grants can be revoked.
+    /// Blocks.
     func reload() {
         changing.withLock { _ in read() }
         noteChange()
@@ -66,7 +67,7 @@ final class GrantTable: Sendable {
 
     /// Registers a closure to call after each change.
     ///
-    /// - Returns: the number for ``stopListening(_:)``.
+    /// - Returns: the id for ``stopListening(_:)``.
     func listen(_ wake: @escaping @Sendable () -> Void) -> Int { listeners.withLock { $0.add(wake) } }
 
     func stopListening(_ listener: Int) { listeners.withLock { $0.remove(listener) } }
@@ -78,37 +79,38 @@ final class GrantTable: Sendable {
 
     // MARK: Requests
 
-    /// Returns a grant; nil if it was revoked, or never issued.
+    /// Returns a grant by its id; nil if it was revoked or never issued.
     func grant(_ id: GrantID) -> AccessGrant? { state.withLock { $0.grants[id] } }
 
-    /// Returns whether a grant is still current.
+    /// Returns whether neither a grant nor the token with which it was created has ended.
     func isCurrent(_ grant: AccessGrant) -> Bool { isCurrent(grant, at: store.now()) }
 
-    /// Returns whether neither a grant nor the token that it was created with has ended.
+    /// Returns whether neither a grant nor the token with which it was created has ended at a given time.
     func isCurrent(_ grant: AccessGrant, at now: Int64) -> Bool {
         grant.isCurrent(at: now) && grant.token.map { self.grant($0)?.isCurrent(at: now) ?? false } ?? true
     }
 
-    /// Returns a grant that is a token, or the token that a grant ends with; nil for a session whose ticket came from
-    /// the control socket.
+    /// Returns a grant if it is a token, or the token with which the grant ends; nil if there is none, as for a session
+    /// whose ticket came from the control socket.
     func token(of id: GrantID) -> AccessGrant? {
         guard let grant = grant(id) else { return nil }
         return grant.kind.family == .tokens ? grant : grant.token.flatMap { self.grant($0) }
     }
 
-    /// Returns until when the links of a grant are valid, and records a use; nil if they are not valid. The links are
-    /// named ones, or were created with a token or in a session.
+    /// Records a use of a grant's links, and returns until when they are valid; nil if they are not valid. They are
+    /// named links, or were created with a token or in a session.
     ///
-    /// After that time, the links must be checked again, so that the next use is recorded.
+    /// The result is at most the end of the period of use. The links must then be checked again, so that the next use
+    /// is recorded.
     func useLinks(of id: GrantID, era: [UInt8], now: Int64) -> Int64? {
         guard let grant = grant(id), grant.era == era, isCurrent(grant, at: now) else { return nil }
         noteUse(of: grant, now: now)
         return min(grant.expires ?? .max, Self.period(of: grant, at: now) + grant.usePeriod)
     }
 
-    /// Records a use in the current period.
+    /// Records that a grant was used in the current period.
     func noteUse(of grant: AccessGrant, now: Int64) {
-        // The period may begin before the session, but no use does.
+        // The period may have begun before the session, but no use can be earlier than the session.
         let period = max(Self.period(of: grant, at: now), grant.kind.family == .sessions ? grant.created : 0)
         guard grant.lastUsed != period else { return }
         state.withLock { state in
@@ -120,7 +122,7 @@ final class GrantTable: Sendable {
 
     // MARK: Listing
 
-    /// Returns the grants of an era, oldest first.
+    /// Returns the grants of an era, the oldest first.
     func grants(of era: [UInt8]) -> [AccessGrant] {
         state.withLock { Array($0.grants.values) }.filter { $0.era == era }
             .sorted { ($0.created, $0.id.hex) < ($1.created, $1.id.hex) }
@@ -129,30 +131,30 @@ final class GrantTable: Sendable {
     /// The number of rows that do not open.
     var unreadableCount: Int { state.withLock { $0.unreadable } }
 
-    /// How often this run ended sessions collectively.
+    /// The counts of collective session ends in this run of the process.
     var sessionEnds: SessionEnds { state.withLock { $0.sessionEnds } }
 
     // MARK: Changing
 
-    /// Invalidates tickets and sign-ins in progress. The caller then looks for the sessions to end: a session that
-    /// begins in between is either found, or revoked by the code that begins it.
+    /// Invalidates tickets and sign-ins that are in progress. The caller then looks for the sessions to end. A session
+    /// that begins in between is either found by the caller, or revoked by the code that begins it.
     ///
-    /// - Parameter viewer: the viewer whose sessions end; nil for all.
+    /// - Parameter viewer: the viewer whose sessions end; nil for all sessions.
     func endSignIns(of viewer: ViewerID?) {
         state.withLock { $0.sessionEnds.note(of: viewer) }
         noteChange()
     }
 
-    /// Issues a grant, which is durable in the index when this returns. Blocks.
+    /// Issues a grant, which is durable in the index when this method returns. Blocks.
     ///
     /// - Parameters:
-    ///   - kind: what is issued.
-    ///   - name: nil for a token or session without a name.
-    ///   - expires: seconds since 1970; nil for never.
-    ///   - token: the token that a session ends with.
+    ///   - kind: the kind of grant to issue.
+    ///   - name: the grant's name; nil for a token or session without one.
+    ///   - expires: the expiry, in seconds since 1970; nil for never.
+    ///   - token: the token whose end also ends this session; nil if there is none.
     ///   - era: the era of the token key in use.
-    /// - Throws: ``VaultError`` with code `inUse` if another grant of this kind has the name, or if there are too many;
-    ///   `invalidArgument` if the name cannot be used; `storage`, `diskFull`.
+    /// - Throws: ``VaultError`` with code `inUse` if another grant of this kind has the name, or if there are too many
+    ///   grants; `invalidArgument` if the name cannot be used; `storage` or `diskFull` if it cannot be written.
     func issue(
         _ kind: AccessGrant.Kind, name: String?, expires: Int64?, endingWith token: GrantID? = nil, era: [UInt8]
     ) throws -> AccessGrant {
@@ -181,11 +183,11 @@ final class GrantTable: Sendable {
         }
     }
 
-    /// Revokes grants. When this returns, nothing accepts them, not even a rebuilt index. Blocks.
+    /// Revokes grants. Once this method returns, nothing accepts them, not even a rebuilt index. Blocks.
     ///
-    /// - Parameter isAll: whether to delete rows that do not open, too.
+    /// - Parameter isAll: whether to delete the rows that do not open, too.
     /// - Returns: the number of grants that existed.
-    /// - Throws: ``VaultError`` with code `storage` or `diskFull`.
+    /// - Throws: ``VaultError`` with code `storage` or `diskFull` if the index or its backup cannot be written.
     func revoke(_ ids: [GrantID], isAll: Bool = false) throws -> Int {
         let count = try remove(ids, isAll: isAll)
         do {
@@ -199,7 +201,7 @@ final class GrantTable: Sendable {
         return count
     }
 
-    /// Deletes grants from the index, durably, and then from the table.
+    /// Deletes grants first from the index, durably, and then from the table.
     private func remove(_ ids: [GrantID], isAll: Bool = false) throws -> Int {
         try changing.withLock { _ in
             let known = state.withLock { state in ids.filter { state.grants[$0] != nil } }
@@ -216,7 +218,7 @@ final class GrantTable: Sendable {
         }
     }
 
-    /// Writes the periods of use to the index. Blocks.
+    /// Writes the periods of use that are not yet in the index. Blocks.
     func writeUses() throws {
         try changing.withLock { _ in
             let uses = state.withLock { $0.uses }
@@ -226,15 +228,15 @@ final class GrantTable: Sendable {
         }
     }
 
-    /// Deletes grants of another era, and those that expired long ago. Blocks.
+    /// Deletes the grants of another era, and those that expired long ago. Blocks.
     func removeVoid(era: [UInt8]) throws {
         let now = store.now()
         let void = state.withLock { Array($0.grants.values) }.filter { isVoid($0, era: era, now: now) }
-        // They are void in an older backup, too, so no new one is needed.
+        // These grants are void in an older backup, too, so no new backup is needed.
         if !void.isEmpty { _ = try remove(void.map(\.id)) }
     }
 
-    /// Forgets all grants, because the vault is closed.
+    /// Discards all grants in memory, because the vault is closed.
     func forget() { state.withLock { ($0.grants, $0.uses) = ([:], [:]) } }
 
     private func isVoid(_ grant: AccessGrant, era: [UInt8], now: Int64) -> Bool {
@@ -243,7 +245,8 @@ final class GrantTable: Sendable {
         return grant.expires.map { $0 <= now - Self.expiredListing } ?? false
     }
 
-    /// Returns the sessions of a holder that must end to make room for another one; never those of other holders.
+    /// Returns the holder's sessions that must end to make room for another one. Other holders' sessions are never
+    /// ended for it.
     private static func excess(
         of kind: AccessGrant.Kind, among known: [AccessGrant], without void: Set<GrantID>
     ) -> [GrantID] {
@@ -252,9 +255,12 @@ final class GrantTable: Sendable {
             .dropFirst((kind == .session(nil) ? maxOfOwner : maxOfViewer) - 1).map(\.id)
     }
 
-    /// - Throws: ``VaultError`` with code `inUse` if another grant of the kind has the name, or has it as its short id.
+    /// Checks that a name is free.
+    ///
+    /// - Throws: ``VaultError`` with code `inUse` if the name is that of another grant of the same kind, or its short
+    ///   id.
     private static func check(_ name: String, _ kind: AccessGrant.Kind, among others: [AccessGrant]) throws {
-        // The name of a session is that of a browser, and need not be unique.
+        // A session's name is that of a browser, and need not be unique.
         guard kind.family != .sessions else { return }
         let same = others.filter { $0.kind.family == kind.family }
         guard !same.contains(where: { $0.name == name || $0.shortID == name }) else {

@@ -5,17 +5,17 @@ import VaultStorage
 /// Issues and verifies the credentials of the service: playback links and tokens.
 ///
 /// Playback links without a name need only the keyring. Tokens and named links are accepted only by an open vault,
-/// which knows what it has issued and not revoked: ``Vault/tokens``.
+/// which knows which of them it has issued and not revoked; see ``Vault/tokens``.
 public struct TokenIssuer: Sendable {
     let keyring: Keyring
-    /// The grants of the vault; nil without a vault.
+    /// The grants of the vault; nil if only a keyring was opened.
     let grants: GrantTable?
 
     init(keyring: Keyring, grants: GrantTable? = nil) { (self.keyring, self.grants) = (keyring, grants) }
 
-    /// Unlocks a keyring.
+    /// Unlocks a keyring and returns its token issuer.
     ///
-    /// - Throws: ``VaultError`` as ``Vault/open(_:unlock:options:)``.
+    /// - Throws: ``VaultError`` with the same codes as ``Vault/open(_:unlock:options:)``.
     public static func open(keyring path: String, unlock: Unlock) async throws -> TokenIssuer {
         try await BlockingPool.shared.run {
             TokenIssuer(keyring: try KeyringReader.unlock(KeyringFile.read(path), with: try unlock.secret()))
@@ -24,24 +24,25 @@ public struct TokenIssuer: Sendable {
 
     /// Returns the path and query of a playback link for a URL.
     ///
-    /// Until it expires, it opens the folder of the URL's path and everything below, so that relative references work.
-    /// Of resources that were stored with request fields or credentials, it opens only this URL.
+    /// Until it expires, the link opens the folder of the URL's path and everything below it, so that relative
+    /// references work. Among resources that were stored with request header fields or credentials, it opens only the
+    /// one at this URL.
     ///
     /// - Parameters:
     ///   - url: the URL of the resource.
-    ///   - expires: seconds since 1970.
+    ///   - expires: the expiry, in seconds since 1970.
     public func playbackPath(for url: MediaURL, expires: Int64) -> String {
         path(of: url, capability(for: url, name: nil, isForPath: true, expires: expires))
     }
 
-    /// Returns the path and query of a playback link for a resource that is named by more than its URL: a content id,
-    /// or the principal that it was stored for.
+    /// Returns the path and query of a playback link for a resource that is identified by more than its URL: by a
+    /// content id, or by the principal for whom it was stored.
     ///
-    /// It opens only this resource, and contains no request fields and no credentials.
+    /// The link opens only this resource, and contains no request header fields and no credentials.
     ///
     /// - Parameters:
-    ///   - reference: the resource.
-    ///   - expires: seconds since 1970.
+    ///   - reference: the reference to the resource.
+    ///   - expires: the expiry, in seconds since 1970.
     /// - Throws: ``VaultError`` with code `invalidArgument` if the reference cannot be used.
     public func playbackPath(for reference: MediaReference, expires: Int64) throws -> String {
         try playbackPath(for: reference, expires: expires, grant: nil)
@@ -60,22 +61,23 @@ public struct TokenIssuer: Sendable {
             capability(for: reference.url, kind, name: name, isForPath: true, expires: expires, grant: grant))
     }
 
-    /// Returns a capability for the folder of a URL's path. It opens nothing that was stored with request fields or
-    /// credentials.
+    /// Returns a capability for the folder of a URL's path. It opens no resource that was stored with request header
+    /// fields or credentials.
     ///
     /// - Parameters:
     ///   - url: the URL of the resource.
-    ///   - expires: seconds since 1970.
+    ///   - expires: the expiry, in seconds since 1970.
     public func capability(for url: MediaURL, expires: Int64) -> String {
         capability(for: url, name: nil, isForPath: false, expires: expires)
     }
 
-    /// Returns a capability for the folder of a URL's path or, with a name, for this URL alone.
+    /// Returns a capability for the folder of a URL's path, or for the URL alone if there is a name.
     ///
     /// - Parameters:
-    ///   - isForPath: whether to mark this target as the one where the link opens what was stored for a principal.
-    ///   - variables: the variables that playlists behind it can import.
-    ///   - grant: the grant of a named link, without which it opens nothing.
+    ///   - isForPath: whether to mark the URL as the one target at which the link opens a resource stored for a
+    ///     principal.
+    ///   - variables: the variables that the playlists behind the link can import.
+    ///   - grant: the grant of a named link, without which the link opens nothing.
     func capability(
         for url: MediaURL, _ kind: Capability.Kind = .named, name: CapabilityName?, isForPath: Bool, expires: Int64,
         variables: PlaylistVariables? = nil, grant: GrantID? = nil
@@ -91,37 +93,38 @@ public struct TokenIssuer: Sendable {
         return draft(own: own, mac: mac(of: draft(own: own), url, prefix)).text
     }
 
-    /// Returns the path and query of the playback link for a URL with a capability.
+    /// Returns the path and query of a URL's playback link with this capability.
     func path(of url: MediaURL, _ capability: String) -> String {
         let query = url.query.map { "?\($0)" } ?? ""
         return "/media/\(capability)/\(url.scheme)/\(url.authority)\(url.path)\(query)"
     }
 
-    /// Returns the resource that a raw request target names; nil unless its capability is valid, not expired, and
-    /// covers the target. The caller cannot tell these cases apart.
+    /// Returns the reference to the resource that a raw request target names; nil unless its capability is valid, has
+    /// not expired, and covers the target. The caller cannot tell which of these failed.
     ///
     /// - Parameters:
     ///   - target: the target as received: `/media/<capability>/<scheme>/<authority>/<path>?<query>`.
-    ///   - now: seconds since 1970.
+    ///   - now: the current time, in seconds since 1970.
     public func reference(ofTarget target: String, now: Int64) -> MediaReference? {
         admission(ofTarget: target, now: now)?.reference
     }
 
-    /// A verified target, and how long the verification remains valid.
+    /// A target that was verified, and how long the verification remains valid.
     package struct Admission: Sendable {
         package internal(set) var reference: MediaReference
-        /// The resource by its name; nil if only the index knows the name, or the reference cannot be used.
+        /// The resource under its name; nil if only the index knows the name, or if the reference cannot be used.
         package internal(set) var resource: NamedResource?
-        /// What the link opens; the links of a manifest behind it stay within this.
+        /// The scope that the link opens. The links in a manifest behind it stay within this scope.
         package let scope: LinkScope
-        /// Whether it is relative to a link that hides its origin, and so must be shown to belong to the same title.
+        /// Whether the target is relative to a link that hides its origin, so it must be checked to belong to the same
+        /// title.
         package let isBelow: Bool
-        /// Until when it may be kept: its expiry, and for a link with a grant at most the end of the period in which
-        /// one use is recorded.
+        /// Until when the admission may be kept: the link's expiry, and for a link with a grant at most the end of the
+        /// period in which one use is recorded.
         fileprivate let end: Int64
-        /// The revision of the keyring at verification; revoking all playback links increments it.
+        /// The keyring's revision at the verification. Revoking all playback links increments it.
         fileprivate let revision: Int64
-        /// The revision of the grants at verification of a named link; revoking one increments it.
+        /// The grant table's revision at the verification of a link with a grant. Revoking a grant increments it.
         fileprivate let grantRevision: Int64?
     }
 
@@ -131,8 +134,8 @@ public struct TokenIssuer: Sendable {
             && (admission.grantRevision == nil || admission.grantRevision == grants?.revision)
     }
 
-    /// Verifies a target as ``reference(ofTarget:now:)`` does; the result can be kept, since ``isValid(_:now:)`` is
-    /// faster than verifying again.
+    /// Verifies a target as ``reference(ofTarget:now:)`` does. The result can be kept, because ``isValid(_:now:)`` is
+    /// faster than another verification.
     package func admission(ofTarget target: String, now: Int64) -> Admission? {
         let (revision, grantRevision) = (keyring.revision, grants?.revision)
         var hiding: HiddenLinks.Opened?
@@ -141,9 +144,10 @@ public struct TokenIssuer: Sendable {
             hiding = found
         }
         guard var opened = address(hiding?.target ?? target), opened.expires > now else { return nil }
-        // A link that leads to another link opens no more than that one. Each inner link is shorter, so the loop ends.
+        // A link that leads to another link opens no more than the inner one. Inner links are always shorter, so the
+        // loop ends.
         while let inner = address(within: opened.reference) {
-            // The links of a manifest can depend on one named link, not on two.
+            // The links in a manifest can depend on one named link, but not on two.
             guard inner.expires > now, opened.grant == nil || inner.grant == nil || opened.grant == inner.grant else {
                 return nil
             }
@@ -163,10 +167,11 @@ public struct TokenIssuer: Sendable {
             grantRevision: opened.grant == nil ? nil : grantRevision)
     }
 
-    /// Returns the resource behind a reference to one of this vault's own playback links.
+    /// Returns the reference to the resource behind one of this vault's own playback links; any other reference is
+    /// returned unchanged.
     ///
-    /// Stored under the link itself, its bytes would be stored twice. The capability alone identifies the vault,
-    /// whether or not it has expired.
+    /// If the bytes were stored under the link itself, they would be stored twice. The capability alone shows that the
+    /// link is this vault's, whether or not it has expired.
     func resolvingPlaybackLinks(_ reference: MediaReference) -> MediaReference {
         var outer = PlaybackLink(
             reference: reference, expires: .max, capability: "", folder: nil, variables: [:], grant: nil)
@@ -180,14 +185,15 @@ public struct TokenIssuer: Sendable {
         return address(url.path + (url.query.map { "?\($0)" } ?? ""))
     }
 
-    /// Parses and verifies a target; returns nil unless its capability is this vault's and covers the target.
+    /// Parses and verifies a target; nil unless its capability is this vault's and covers the target.
     private func address(_ target: String) -> PlaybackLink? {
-        // Split bytes, not characters: a slash may be part of a character and be missed, and characters take longer.
+        // Split bytes, not characters. A slash may be part of a character and be missed, and splitting characters is
+        // slower.
         let parts = target.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 5, omittingEmptySubsequences: false)
             .map(Substring.init)
         guard parts.count == 6, parts[0].isEmpty, parts[1] == "media", let capability = Capability(parts[2]),
             parts[3] == "http" || parts[3] == "https",
-            // Reject anything that the origin could parse differently.
+            // Reject any target that the origin could parse differently.
             !target.utf8.contains(0x23), !parts[4].utf8.contains(0x40),
             let url = try? MediaURL("\(parts[3])://\(parts[4])/\(parts[5])"), url.authority == parts[4],
             url.path + (url.query.map { "?\($0)" } ?? "") == "/" + parts[5], !DotSegments.mayBeHidden(in: url.path),
@@ -231,32 +237,32 @@ public struct TokenIssuer: Sendable {
 }
 
 extension MediaURL {
-    /// Path and query, as requested from the origin.
+    /// The path and query, as they are requested from the origin.
     fileprivate var target: String { path + (query.map { "?\($0)" } ?? "") }
 }
 
-/// The resource that one of this vault's playback links names, and the link's expiry.
+/// One of this vault's playback links: the resource that it names, and the limits of the link.
 struct PlaybackLink {
     let reference: MediaReference
-    /// Seconds since 1970.
+    /// The expiry in seconds since 1970.
     let expires: Int64
-    /// The text of its capability.
+    /// The text of the link's capability.
     let capability: String
-    /// The folder that it opens; nil if it opens a single target, or leads to another link.
+    /// The folder that the link opens; nil if it opens a single target, or leads to another link.
     let folder: String?
-    /// The variables that playlists behind it can import.
+    /// The variables that the playlists behind the link can import.
     let variables: [String: String]
-    /// The grant of a named link, without which it opens nothing.
+    /// The grant of a named link, without which the link opens nothing.
     let grant: GrantID?
 
-    /// Returns the combined link if this link's resource is another playback link of the vault.
+    /// Returns the combination of this link and the playback link of the vault to which it leads.
     func leading(to inner: PlaybackLink) -> PlaybackLink {
         var reference = reference
         reference.url = inner.reference.url
         reference.contentID = reference.contentID ?? inner.reference.contentID
         reference.principal = reference.principal ?? inner.reference.principal
         reference.excludesPrincipals = reference.excludesPrincipals || inner.reference.excludesPrincipals
-        // Passing a link on does not name what it leads to, so the result stays derived if either link is.
+        // Passing on a link does not make its target a named one, so the result is derived if either link is.
         reference.isDerived = reference.isDerived || inner.reference.isDerived
         return PlaybackLink(
             reference: reference, expires: min(expires, inner.expires), capability: capability, folder: nil,
@@ -264,24 +270,24 @@ struct PlaybackLink {
     }
 }
 
-/// What a verified playback link opens.
+/// The scope of a verified playback link.
 ///
-/// The links in a manifest behind it expire with it, and keep its capability for what it opens.
+/// The links in a manifest behind it expire when it does, and reuse its capability for targets that it covers.
 package struct LinkScope: Hashable, Sendable {
     /// The URL that the link names.
     let url: MediaURL
     /// The capability that opens ``folder``; nil if there is no folder.
     package let capability: String?
-    /// The folder that it opens; nil if it opens a single target, or leads to another link.
+    /// The folder that the link opens; nil if it opens a single target, or leads to another link.
     let folder: String?
-    /// The variables that the manifest that named the link defines for its playlists.
+    /// The variables that the manifest naming this link defines for its playlists.
     var variables: [String: String] = [:]
-    /// Seconds since 1970.
+    /// The expiry in seconds since 1970.
     let expires: Int64
-    /// The grant of a named link; the links of a manifest end with it, too.
+    /// The grant of a named link. When the grant ends, the links in a manifest behind the link end, too.
     package var grant: GrantID?
     /// Whether a manifest or a redirect named the URL.
     var isDerived = false
-    /// The viewer for whom the links of a manifest hide its origin, too; nil if they show it.
+    /// The viewer for whom the links in a manifest hide the origin, too; nil if they may show it.
     package var hidden: HiddenTitle?
 }

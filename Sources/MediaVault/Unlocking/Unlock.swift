@@ -12,7 +12,7 @@ public enum Unlock: Sendable {
     case passphrase(Passphrase)
     /// A shell command that prints the key: 32 raw bytes, 64 hex digits or 44 base64 characters.
     case keyCommand(String)
-    /// A credential from the service manager: a file of exactly 32 raw bytes, by its absolute path in
+    /// A credential from the service manager: a file of exactly 32 raw bytes, given by its absolute path within
     /// `$CREDENTIALS_DIRECTORY`.
     case credential(path: String)
 
@@ -27,12 +27,12 @@ public enum Unlock: Sendable {
         }
     }
 
-    /// Wipes a typed passphrase; a keyring that it has opened stays open. The other cases contain no secret.
+    /// Wipes a typed passphrase. Keyrings that it has opened stay open. The other cases contain no secret.
     public func forget() {
         if case .passphrase(let passphrase) = self { passphrase.forget() }
     }
 
-    /// Creates the key file of a new slot if it is missing; returns whether it was created. Blocks.
+    /// Creates the key file for a new slot if the file is missing, and returns whether it was created. Blocks.
     @discardableResult
     func createKeyFile() throws -> Bool {
         let files = PosixFileSystem()
@@ -42,7 +42,7 @@ public enum Unlock: Sendable {
         return true
     }
 
-    /// The method of its slot in the keyring.
+    /// The unlock method under which the keyring records the slot.
     var method: UnlockMethod {
         switch self {
         case .keyFile: .keyFile
@@ -55,7 +55,7 @@ public enum Unlock: Sendable {
     /// Returns whether the secret is in a file on the same file system as a vault's folder.
     package func rests(with folder: String) -> Bool { UnlockPlace.rests(path, with: folder) }
 
-    /// The file that contains the secret, if there is one.
+    /// The path of the file that contains the secret; nil if there is no file.
     package var path: String? {
         switch self {
         case .keyFile(let path, _), .passphraseFile(let path, _), .credential(let path): path
@@ -66,17 +66,17 @@ public enum Unlock: Sendable {
 
 /// A passphrase in locked memory, wiped when it is forgotten or when the last reference is released.
 public final class Passphrase: Sendable {
-    /// Nil once the passphrase is forgotten.
+    /// The bytes of the passphrase; nil once it is forgotten.
     private let bytes: Locked<SecretBytes?>
 
-    /// Creates a passphrase from UTF-8 that `fill` writes directly into locked memory.
+    /// Creates a passphrase from UTF-8 text that `fill` writes directly into locked memory.
     ///
-    /// `fill` gets a buffer of `capacity` bytes and returns how many it has written. One trailing line ending is
-    /// dropped when the passphrase is used.
+    /// `fill` gets a buffer of `capacity` bytes and returns the number of bytes that it has written. One trailing line
+    /// ending is dropped when the passphrase is used.
     ///
-    /// - Throws: any error of `fill`; ``VaultError`` with code `storage` if there is not enough memory.
+    /// - Throws: any error of `fill`, or ``VaultError`` with code `storage` if there is not enough memory.
     public init(capacity: Int = 1024, filledBy fill: (UnsafeMutableRawBufferPointer) throws -> Int) throws {
-        // The buffer is valid during the call only.
+        // The buffer is valid only during the call.
         bytes = Locked(try unsafe SecretBytes(capacity: capacity, filledBy: fill))
     }
 
@@ -88,7 +88,7 @@ public final class Passphrase: Sendable {
         }
     }
 
-    /// Wipes the passphrase. Keyrings that it has opened stay open; it can open nothing more.
+    /// Wipes the passphrase. Keyrings that it has opened stay open, but it cannot open any more.
     public func forget() { bytes.withLock { $0 = nil } }
 
     func secret() throws -> UnlockSecret {

@@ -7,11 +7,11 @@ import Glibc
 import Darwin
 #endif
 
-/// The location of a vault: its folder and its keyring. The keyring is best kept on another disk.
+/// The location of a vault: its folder and its keyring. The keyring is best kept on a different disk.
 public struct VaultPlace: Hashable, Sendable {
     /// The absolute path of the vault's folder.
     public var folder: String
-    /// The absolute path of the keyring file. A copy of the folder without it opens nothing.
+    /// The absolute path of the keyring file. Without it, a copy of the folder opens nothing.
     public var keyring: String
 
     /// Creates a place; both paths must be absolute.
@@ -21,38 +21,39 @@ public struct VaultPlace: Hashable, Sendable {
     }
 }
 
-// These checks work before a user is asked for a passphrase.
+// These checks need no key, so they can run before a user is asked for a passphrase.
 extension VaultPlace {
-    /// Checks that there is a vault in the folder. Needs no key.
+    /// Checks that the folder contains a vault. This needs no key.
     ///
-    /// - Throws: ``VaultError`` with code `noVault`; `storage` if the folder cannot be read; `integrity` if the vault
-    ///   has lost its index.
+    /// - Throws: ``VaultError`` with code `noVault` if it does not; `storage` if the folder cannot be read; `integrity`
+    ///   if the vault has lost its index.
     public func requireVault() async throws {
         try await BlockingPool.shared.run {
             guard VaultStore.exists(at: folder) else { throw VaultStore.absence(at: folder) }
         }
     }
 
-    /// Checks that no other process owns the vault, if its lock can be opened. Needs no key.
+    /// Checks that no other process owns the vault, as far as the vault's lock can be opened. This needs no key.
     ///
-    /// - Throws: ``VaultError`` with code `owned`, naming the owner's process.
+    /// - Throws: ``VaultError`` with code `owned`, whose message names the owner's process.
     package func requireNoOwner() async throws {
         try await BlockingPool.shared.run {
-            // Only a vault has a lock; do not create one in any other folder.
+            // Only a vault has a lock file; none must be created in any other folder.
             guard PosixFileSystem().exists(folder + "/lock") else { return }
             do {
                 _ = try VaultLock(folder: folder)
             } catch let error as VaultError where error.code == .owned {
                 throw error
             } catch {
-                // Opening the vault reports the cause.
+                // Opening the vault will report the cause.
             }
         }
     }
 
-    /// Checks that the keyring file exists. Needs no key.
+    /// Checks that the keyring file exists. This needs no key.
     ///
-    /// - Throws: ``VaultError`` with code `noVault`, which says whether the vault is missing as well, or was destroyed.
+    /// - Throws: ``VaultError`` with code `noVault`. Its message says whether the vault is missing as well, or was
+    ///   destroyed.
     public func requireKeyring() async throws {
         try await BlockingPool.shared.run {
             guard !PosixFileSystem().exists(keyring) else { return }
@@ -60,7 +61,7 @@ extension VaultPlace {
         }
     }
 
-    /// Returns the error that explains why there is no keyring. Blocks.
+    /// Returns the error that explains why the keyring is missing. Blocks.
     func absenceOfKeyring() -> VaultError {
         let last = (try? AuditLog.report(on: folder, keyring: nil))?.receipts.last
         if last?.act == .destroy {
@@ -73,10 +74,10 @@ extension VaultPlace {
     }
 }
 
-/// Determines whether the secret that unlocks a vault is on the vault's own disk, in which case it protects copies of
-/// the folder, but not the disk.
+/// Determines whether the secret that unlocks a vault is on the vault's own disk. If it is, it protects copies of the
+/// folder, but not the disk itself.
 enum UnlockPlace {
-    /// Returns whether a secret's file, if there is one, is on the same file system as the vault's folder.
+    /// Returns whether the secret's file, if there is one, is on the same file system as the vault's folder.
     static func rests(_ path: String?, with folder: String) -> Bool {
         guard let path, let mine = device(of: path), let theirs = device(of: folder) else { return false }
         return mine == theirs
@@ -89,7 +90,7 @@ enum UnlockPlace {
 }
 
 extension FileSystem {
-    /// Creates the missing folders above a path, each made durable in its parent.
+    /// Creates the missing folders above a path, and makes each of them durable in its parent.
     func createFolders(above path: String) throws {
         var folder = ""
         for component in path.split(separator: "/").dropLast() {

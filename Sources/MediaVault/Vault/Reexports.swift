@@ -1,4 +1,4 @@
-// The types of VaultModel are part of this library's interface: ranges, URLs, validators, errors, origins.
-// The renditions of a title come from VaultManifest.
+// This library's interface uses types of VaultModel, such as ranges, URLs, validators, errors and origins. The types
+// for a title's renditions come from VaultManifest.
 @_exported public import VaultManifest
 @_exported public import VaultModel

@@ -6,11 +6,11 @@ public struct Cover: Hashable, Sendable {
     /// The maximum size of a cover that can be set, in bytes.
     public static let maxBytes = ResourceMetadata.maxCoverBytes
 
-    /// A tag that differs from one cover to another: 16 hex digits, the same as ``ResourceSummary/cover``.
+    /// A tag that identifies the cover's content: 16 hex digits, the same as ``ResourceSummary/cover``.
     public let tag: String
-    /// The type of the picture, determined by its first bytes.
+    /// The picture's type, determined from its first bytes.
     public let type: PictureType
-    /// The bytes of the picture: at most 1 MiB if it was set, and at most 4 MiB if it is within the media.
+    /// The picture's bytes: at most 1 MiB if the picture was set, and at most 4 MiB if it is within the media.
     public let bytes: [UInt8]
 
     fileprivate init?(_ tag: CoverTag?, _ picture: Picture?) {
@@ -18,15 +18,15 @@ public struct Cover: Hashable, Sendable {
         (self.tag, type, bytes) = (tag.hex, picture.type, picture.bytes)
     }
 
-    /// Checks the size of a picture in bytes.
+    /// Checks a picture's size in bytes.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if it is 0, or more than ``maxBytes``.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the size is 0, or more than ``maxBytes``.
     package static func check(byteCount: Int64) throws { try VaultStore.check(coverBytes: byteCount) }
 
     /// Checks that a picture can be set as a cover.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if there are more than ``maxBytes`` bytes, or if they are
-    ///   not a ``PictureType``.
+    ///   not a picture of a ``PictureType``.
     public static func check(_ picture: [UInt8]) throws {
         try check(byteCount: Int64(picture.count))
         guard PictureType(of: picture) != nil else {
@@ -35,14 +35,14 @@ public struct Cover: Hashable, Sendable {
     }
 }
 
-// Covers: pictures that stand for titles.
+// Covers: the pictures that stand for titles.
 extension Vault {
-    /// Returns the cover of a title: the picture that was set for it, else the one within its media, else the one that
-    /// its feed named; nil if there is none of these.
+    /// Returns the cover of a title: the picture that was set for it, or else the one within its media, or else the one
+    /// that its feed named; nil if there is none of these.
     ///
-    /// This requests nothing from the origin: a picture within bytes that are not held is not found.
+    /// This requests nothing from the origin, so a picture in bytes that are not held is not found.
     ///
-    /// - Throws: ``VaultError`` with code `storage` if a file cannot be read; `closed`.
+    /// - Throws: ``VaultError`` with code `storage` if a file cannot be read; `closed` if the vault is closed.
     public func cover(of reference: MediaReference) async throws -> Cover? {
         let (loader, lease) = try await use(reference)
         defer { withExtendedLifetime(lease) {} }
@@ -59,7 +59,7 @@ extension Vault {
         }
     }
 
-    /// Returns the picture in the held bytes of a representation. Blocks.
+    /// Returns the picture in the held bytes of a representation; nil if none is found. Blocks.
     private static func picture(
         in serving: StoredRepresentation, of resource: StoredResource, _ store: VaultStore, _ pictures: PictureCache
     ) throws -> Picture? {
@@ -68,28 +68,28 @@ extension Vault {
         do {
             let found = try MediaPicture(media).find()
             pictures.keep(found, of: serving.id, resource.id)
-            // A removal in between had nothing to forget yet.
+            // If the resource was removed during the search, the removal had no picture to forget yet.
             if try !store.index.hasResource(resource.id) { pictures.forget([resource.id]) }
             return found
         } catch let error as VaultError where [.notHeld, .integrity].contains(error.code) {
-            // Missing bytes may arrive, and damaged ones may be repaired.
+            // Cache nothing: missing bytes may arrive, and damaged bytes may be repaired.
             return nil
         }
     }
 
-    /// Sets the cover of a title, or removes the one that was set.
+    /// Sets the cover of a title, or removes the cover that was set.
     ///
-    /// The cover is sealed like everything else about the title, and is removed with the title. It stays if the title
-    /// is fetched again.
+    /// The cover is sealed like everything else about the title, and is removed with it. It is kept if the title is
+    /// fetched again.
     ///
     /// - Parameters:
     ///   - picture: the bytes of a JPEG, PNG or WebP picture, at most ``Cover/maxBytes``; nil to remove the cover that
     ///     was set.
     ///   - reference: the title.
-    /// - Throws: ``VaultError`` with code `invalidArgument` if the bytes are not such a picture, the covers of all
-    ///   titles would take more than 256 MiB, or the reference names a file that is stored together with its title;
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the bytes are not such a picture, if the covers of all
+    ///   titles would take more than 256 MiB, or if the reference names a file that is stored together with its title;
     ///   `notHeld` if the vault does not know the title; `owned` if this process is not the owner; `diskFull` or
-    ///   `storage`.
+    ///   `storage` if the cover cannot be written.
     public func setCover(_ picture: [UInt8]?, of reference: MediaReference) async throws {
         try requireOwner(to: "changes covers")
         if let picture { try Cover.check(picture) }
@@ -98,13 +98,14 @@ extension Vault {
         try await keep(picture, of: resource, isQueued: false)
     }
 
-    /// Sets the cover of a title that is in the vault, or in the download queue before its bytes are fetched.
+    /// Sets the cover of a title that is in the vault, or that is in the download queue before its bytes are fetched.
     ///
-    /// From then on, the vault has the title, even if its download is cancelled.
+    /// From then on, the title is in the vault, even if its download is cancelled.
     ///
-    /// - Throws: as ``setCover(_:of:)``; with code `notHeld` if the title is in neither.
+    /// - Throws: the errors of ``setCover(_:of:)``, with code `notHeld` if the title is neither in the vault nor in the
+    ///   queue.
     package func setCover(_ picture: [UInt8], ofQueued title: TitleID) async throws {
-        // A title that has left the queue in between is in the vault.
+        // A title that left the queue just now is in the vault.
         guard let queued = try await downloads.reference(ofQueued: title) else {
             return try await setCover(picture, of: reference(of: title))
         }
@@ -114,7 +115,7 @@ extension Vault {
         do {
             try await loaders.requireOwnRows(of: resource)
         } catch let error as VaultError where error.code == .notHeld {
-            // It will be added.
+            // The resource is not in the vault yet; keeping the picture adds it.
         }
         try await keep(picture, of: resource, isQueued: true)
     }

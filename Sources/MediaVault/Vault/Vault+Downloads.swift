@@ -11,14 +11,14 @@ extension Vault {
         return try await pool.run { try store.index.settings().downloads }
     }
 
-    /// Changes the settings of the download queue; they take effect at once.
+    /// Changes the settings of the download queue, which take effect at once.
     ///
-    /// - Throws: ``VaultError`` if the settings cannot be written; with code `owned` if this process is not the owner.
+    /// - Throws: ``VaultError`` if the settings cannot be written, with code `owned` if this process is not the owner.
     public func setDownloadSettings(_ downloads: DownloadSettings) async throws {
         try await changeSettings(downloads: { $0 = downloads })
     }
 
-    /// Returns the id of a title, whether held or not.
+    /// Returns the id of a title, whether or not the title is held.
     package func titleID(of reference: MediaReference) async throws -> TitleID {
         if let id = reference.titleID { return id }
         let id = try await name(reference).id

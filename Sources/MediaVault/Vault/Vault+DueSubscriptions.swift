@@ -1,11 +1,11 @@
 package import VaultModel
 import VaultStorage
 
-// The scheduled runs of a service.
+// Scheduled runs of subscriptions, for a service.
 extension Vault {
-    /// Begins to run the subscriptions that have an interval, until the vault is closed.
+    /// Starts running subscriptions that have an interval, which continues until the vault is closed.
     ///
-    /// - Parameter tell: called after each run, with its error if it failed.
+    /// - Parameter tell: called after each run with the subscription, and with the error if the run failed.
     package func startSubscriptions(_ tell: @escaping @Sendable (Subscription, VaultError?) -> Void) {
         guard store.isOwner else { return }
         subscriptionClock.start { [weak self] in
@@ -14,10 +14,10 @@ extension Vault {
         }
     }
 
-    /// Removes titles that lists no longer name, once everything that those lists name is held.
+    /// Removes titles that their lists no longer name, once everything that those lists name is held whole.
     func removeReplacedTitles() async {
         for id in subscriptionClock.waiting where !Task.isCancelled {
-            // After a failure, the next run tries again and reports it.
+            // If this fails, the subscription's next run tries again and reports the failure.
             try? await subscriptionClock.changing.exclusively { try await removeReplacedTitles(of: id) }
         }
     }
@@ -38,7 +38,7 @@ extension Vault {
         subscriptionClock.note(id, isWaiting: removals.contains { $0.error != nil })
     }
 
-    /// Runs all due subscriptions, during the hours of the download queue.
+    /// Runs all subscriptions that are due, if the download queue's hours include the current time.
     func runDueSubscriptions(_ tell: @Sendable (Subscription, VaultError?) -> Void) async {
         guard loaders.environment.mode.current.allowsRequests, await downloads.isWithinHours(),
             let known = try? await subscriptions().subscriptions

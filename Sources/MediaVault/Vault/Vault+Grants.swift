@@ -3,39 +3,40 @@ import VaultStorage
 
 /// A newly created token.
 public struct IssuedToken: Sendable {
-    /// What the vault stores of it.
+    /// The vault's record of the token.
     public let grant: AccessGrant
-    /// The token itself, which the vault does not store: it cannot be shown again.
+    /// The token itself. The vault does not store it, so it cannot be shown again.
     public let text: String
 }
 
 /// Newly created named playback links.
 public struct IssuedLinks: Sendable {
-    /// What the vault stores of them.
+    /// The vault's record of the links.
     public let grant: AccessGrant
-    /// Path and query of each link, in the order of the references.
+    /// The path and query of each link, in the order of the references.
     public let paths: [String]
 }
 
 // Tokens, named links and sessions, which can be revoked one by one.
 extension Vault {
-    /// Creates a token for the service's API. It is valid at once, and survives a restart.
+    /// Creates a token for the service's API. The token is valid at once, and survives a restart.
     ///
     /// - Parameters:
-    ///   - scope: what it allows.
-    ///   - name: a name for people, unique among tokens.
-    ///   - expires: seconds since 1970; nil for never.
-    /// - Throws: ``VaultError`` with code `inUse` if another token has the name; `invalidArgument` if the name or the
-    ///   time cannot be used; `owned` if this process is not the owner; `storage`, `diskFull`.
+    ///   - scope: the scope that the token allows.
+    ///   - name: a name for display, unique among tokens.
+    ///   - expires: the expiry, in seconds since 1970; nil for never.
+    /// - Throws: ``VaultError`` with code `inUse` if another token has the name, or if there are too many grants;
+    ///   `invalidArgument` if the name or the time cannot be used; `owned` if this process is not the owner; `storage`
+    ///   or `diskFull` if the token's record cannot be written.
     public func createToken(
         _ scope: AccessScope, name: String? = nil, expires: Int64? = nil
     ) async throws -> IssuedToken {
         try await createToken(scope, name: name, expires: expires, by: nil)
     }
 
-    /// Creates a token for a request.
+    /// Creates a token on behalf of a request.
     ///
-    /// - Parameter holder: the credential of the request, which must still be valid once the token exists.
+    /// - Parameter holder: the request's credential, which must still be valid once the token exists.
     package func createToken(
         _ scope: AccessScope, name: String?, expires: Int64?, by holder: TokenAccess?
     ) async throws -> IssuedToken {
@@ -50,29 +51,29 @@ extension Vault {
         }
     }
 
-    /// Creates playback links that share one name, and are revoked together.
+    /// Creates playback links that share one name and are revoked together.
     ///
     /// - Parameters:
-    ///   - name: a name for people, unique among named links.
+    ///   - name: a name for display, unique among named links.
     ///   - references: the targets of the links, at least one.
-    ///   - expires: seconds since 1970; nil for never.
-    /// - Throws: as ``createToken(_:name:expires:)``, and with code `invalidArgument` if a reference cannot be used.
+    ///   - expires: the expiry, in seconds since 1970; nil for never.
+    /// - Throws: the errors of ``createToken(_:name:expires:)``; also `invalidArgument` if a reference cannot be used.
     public func createLinks(
         named name: String, to references: [MediaReference], expires: Int64?
     ) async throws -> IssuedLinks {
         try await createLinks(named: name, to: references, expires: expires, by: nil)
     }
 
-    /// Creates named playback links for a request.
+    /// Creates named playback links on behalf of a request.
     ///
-    /// - Parameter holder: the credential of the request, which must still be valid once the links exist.
+    /// - Parameter holder: the request's credential, which must still be valid once the links exist.
     package func createLinks(
         named name: String, to references: [MediaReference], expires: Int64?, by holder: TokenAccess?
     ) async throws -> IssuedLinks {
         try requireOwner(to: "creates named links")
         try requireFuture(expires)
         let (grants, tokens, now) = (grants, tokens, store.now())
-        // A named link never leads to another one, which could be revoked separately.
+        // A named link never leads to another named link, because that one could be revoked separately.
         let targets = references.map { tokens.resolvingPlaybackLinks($0) }
         // Reject unusable references before anything is written.
         for target in targets { _ = try await playbackPath(for: target, expires: expires ?? Capability.never) }
@@ -95,9 +96,10 @@ extension Vault {
         }
     }
 
-    /// Returns the named links that lead to a title, alone or among others: their records name it.
+    /// Returns the named links whose records list a title, alone or among others.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if the reference cannot be used; `storage`.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the reference cannot be used; `storage` if the index
+    ///   cannot be read.
     public func namedLinks(to reference: MediaReference) async throws -> [AccessGrant] {
         let target = tokens.resolvingPlaybackLinks(reference)
         let (title, url) = (try await titleID(of: target), "\(target.url)")
@@ -107,13 +109,13 @@ extension Vault {
         }
     }
 
-    /// The tokens that are not revoked, oldest first, including those that expired within the last 30 days.
+    /// The tokens that are not revoked, the oldest first, including those that expired within the last 30 days.
     public var issuedTokens: [AccessGrant] { issued(.tokens) }
 
-    /// The named links that are not revoked, oldest first, including those that expired within the last 30 days.
+    /// The named links that are not revoked, the oldest first, including those that expired within the last 30 days.
     public var issuedLinks: [AccessGrant] { issued(.links) }
 
-    /// Returns the grants of a family that are not revoked, oldest first, without sessions that have ended.
+    /// Returns the grants of a family that are not revoked, the oldest first, without sessions that have ended.
     package func issued(_ family: AccessGrant.Family) -> [AccessGrant] {
         let now = store.now()
         return grants.grants(of: tokens.era).filter { grant in
@@ -121,24 +123,25 @@ extension Vault {
         }
     }
 
-    /// Returns the record of a request's credential; nil if it was revoked since.
+    /// Returns the record of a request's credential; nil if the credential has since been revoked.
     package func grant(of access: TokenAccess) -> AccessGrant? { grants.grant(access.grant) }
 
-    /// Returns a token, named links or a session; nil if no grant has the id any more.
+    /// Returns the grant of a token, of named links or of a session; nil if there is no grant with this id any more.
     package func grant(_ id: GrantID) -> AccessGrant? { grants.grant(id) }
 
-    /// The number of records of tokens, named links and sessions that cannot be read; they admit nothing.
+    /// The number of grant records that cannot be read. Such tokens, named links and sessions admit nothing.
     public var unreadableGrants: Int { grants.unreadableCount }
 
-    /// Revokes tokens, named links or sessions for good, across restarts. Responses that have begun continue, except
-    /// for two kinds: feeds of events, and media sent to a viewer through a link that ends with the grant. The service
-    /// ends these, unless it lets the media finish.
+    /// Revokes tokens, named links or sessions permanently. Responses that have begun continue, except for two kinds:
+    /// feeds of events, and media sent to a viewer through a link that ends with the grant. The service ends these,
+    /// unless it lets the media finish.
     ///
     /// - Parameters:
-    ///   - revoked: the tokens, links or sessions.
-    ///   - isAll: whether these are all of their kind; if so, records that cannot be read are deleted, too.
-    /// - Returns: the number of grants that were not revoked before.
-    /// - Throws: ``VaultError`` with code `owned` if this process is not the owner; `storage`, `diskFull`.
+    ///   - revoked: the grants of the tokens, links or sessions.
+    ///   - isAll: whether these are all grants of their family. If so, records that cannot be read are deleted, too.
+    /// - Returns: the number of grants that had not been revoked before.
+    /// - Throws: ``VaultError`` with code `owned` if this process is not the owner; `storage` or `diskFull` if the
+    ///   change cannot be written.
     @discardableResult
     public func revoke(_ revoked: [AccessGrant], isAll: Bool = false) async throws -> Int {
         try requireOwner(to: "revokes tokens and links")
@@ -146,18 +149,18 @@ extension Vault {
         return try await pool.run { try grants.revoke(revoked.map(\.id), isAll: isAll) }
     }
 
-    /// Revokes all tokens, all named links or all sessions. Revoking sessions also ends tickets and sign-ins in
-    /// progress.
+    /// Revokes all tokens, all named links or all sessions. Revoking the sessions also ends tickets and sign-ins that
+    /// are in progress.
     ///
-    /// - Returns: the number of grants that were not revoked before.
-    /// - Throws: as ``revoke(_:isAll:)``.
+    /// - Returns: the number of grants that had not been revoked before.
+    /// - Throws: the errors of ``revoke(_:isAll:)``.
     package func revokeAll(_ family: AccessGrant.Family) async throws -> Int {
         try requireOwner(to: "revokes tokens and links")
         if family == .sessions { grants.endSignIns(of: nil) }
         return try await revoke(issued(family), isAll: true)
     }
 
-    /// Returns the path and query of a playback link that ends with the token it was created with.
+    /// Returns the path and query of a playback link that ends with the token or session with which it was created.
     package func playbackPath(
         for reference: MediaReference, expires: Int64, endingWith access: TokenAccess?
     ) async throws -> String {
@@ -166,9 +169,10 @@ extension Vault {
         return try tokens.playbackPath(for: reference, expires: expires, grant: access.grant)
     }
 
-    /// Returns the path of a playback link for a viewer, which reveals nothing of the title's origin.
+    /// Returns the path of a viewer's playback link, which reveals nothing about the title's origin.
     ///
-    /// It ends with the token or session that it was created with, and opens nothing while the title is not shared.
+    /// The link ends with the token or session with which it was created. It opens nothing while the title is not
+    /// shared with the viewer.
     package func hiddenPath(
         for reference: MediaReference, _ hidden: HiddenTitle, expires: Int64, endingWith access: TokenAccess?
     ) async throws -> String {
@@ -179,7 +183,7 @@ extension Vault {
 
     /// Registers a closure to call whenever a token may have become void.
     ///
-    /// - Returns: the two numbers for ``stopListeningToGrants(_:)``.
+    /// - Returns: the two ids for ``stopListeningToGrants(_:)``.
     package func listenToGrants(_ wake: @escaping @Sendable () -> Void) -> (grants: Int, keys: Int) {
         (grants.listen(wake), keys.listen { _ in wake() })
     }
@@ -192,11 +196,11 @@ extension Vault {
     /// Deletes the records of void grants, which nothing accepts.
     func removeVoidGrants() async {
         let (grants, era) = (grants, tokens.era)
-        // Records that cannot be deleted now are deleted when a grant is issued, or by the next owner.
+        // Records that cannot be deleted now are deleted when a grant is issued, or by the vault's next owner.
         _ = try? await pool.run { try grants.removeVoid(era: era) }
     }
 
-    /// Revokes a new grant if, while it was issued, all grants or its holder's credential were revoked. Blocks.
+    /// Revokes a new grant if all grants or its holder's credential were revoked while it was issued. Blocks.
     static func requireInForce(
         _ grant: AccessGrant, _ grants: GrantTable, _ tokens: TokenIssuer, by holder: TokenAccess?, now: Int64
     ) throws {

@@ -4,24 +4,26 @@ import VaultModel
 extension Vault {
     /// Stores a file as if it had been downloaded from a URL: either all of it or nothing.
     ///
-    /// The file's bytes are sealed, and the file stays as it is. If the origin can be reached, its length and samples
-    /// of its bytes are compared with the file, and the title becomes a copy of the origin's version. If it cannot be
-    /// reached, or is not contacted, the title plays as it is; once the origin is reached, the title is compared, and
-    /// replaced by the origin's version if they differ. Bytes of both are never mixed. A manifest is refused.
+    /// The file's bytes are sealed, and the file itself is not changed. If the origin can be reached, the length that
+    /// it states and samples of its bytes are compared with the file, and the title becomes a copy of the origin's
+    /// version. If the origin cannot be reached, or must not be contacted, the title plays as it was imported. Once the
+    /// origin is reached, the title is compared, and replaced by the origin's version if they differ. Bytes of both
+    /// versions are never mixed. A manifest is refused.
     ///
-    /// Until all of the file is stored, none of it can be listed or read. In the meantime, players get the origin's
+    /// Until the whole file is stored, none of it can be listed or read. In the meantime, players get the origin's
     /// bytes, unstored, and a download of the resource fails with `inUse`. The import ends if the resource is removed,
     /// the locator is changed, or the vault is closed.
     ///
     /// - Parameters:
     ///   - path: the absolute path of a regular file, which must not change during the import.
-    ///   - reference: the name of the title, and the URL of its origin.
+    ///   - reference: the name of the title, and its URL at the origin.
     ///   - options: the title's name, its type, whether to pin it, and whether to contact the origin.
     /// - Returns: the progress, reported at most ten times a second; the last element has the report. Iterating throws
-    ///   ``VaultError``: `inUse` if the vault holds bytes of the resource, if it is being fetched or imported, or if
-    ///   the origin has another version, `refused` if the origin refuses, `storage` if the file cannot be read or
-    ///   changes, `invalidArgument` if it is not a regular file, is empty, or is a manifest, `quotaExceeded`,
-    ///   `diskFull`, `removed` or `closed` if it was ended, `owned` if this process is not the owner.
+    ///   ``VaultError`` with code `inUse` if the vault holds bytes of the resource, if the resource is being fetched or
+    ///   imported, or if the origin has another version; `refused` if the origin refuses the request; `storage` if the
+    ///   file changes or cannot be read; `invalidArgument` if it is not a regular file, is empty, or is a manifest;
+    ///   `quotaExceeded` or `diskFull` if there is no room; `removed` or `closed` if the import was ended; `owned` if
+    ///   this process is not the owner.
     public func importFile(
         at path: String, as reference: MediaReference, options: ImportOptions = ImportOptions()
     ) -> ProgressSequence<ImportProgress> {
@@ -39,7 +41,7 @@ extension Vault {
         importFile(at: path, as: MediaReference(url), options: options)
     }
 
-    /// Imports the bytes of a source.
+    /// Imports the bytes that a source provides.
     package func importFile(
         _ source: any ImportSource, as reference: MediaReference, options: ImportOptions,
         progress: @escaping @Sendable (ImportProgress) -> Void

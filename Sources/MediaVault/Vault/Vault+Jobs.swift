@@ -1,20 +1,20 @@
 import VaultModel
 import VaultStorage
 
-// Longer work on the bytes of resources: downloads, exports and verification.
+// Longer work on resources' bytes: downloads, exports and verification.
 extension Vault {
     /// Fetches the missing bytes of a resource, and makes it a download.
     ///
-    /// If the resource is the manifest of a title, everything that the chosen renditions need is fetched with it,
-    /// several resources at a time: ``DownloadOptions/selection``. If an origin refuses a part, the others are still
-    /// fetched, but the title stays incomplete, and the error names the first such part. A live title is refused,
+    /// If the resource is the manifest of a title, every resource that the chosen renditions need is fetched with it,
+    /// several at a time; see ``DownloadOptions/selection``. If an origin refuses a part, the others are still fetched,
+    /// but the title stays incomplete, and the error names the first part that was refused. A live title is rejected,
     /// because it has no end.
     ///
-    /// It continues where an earlier download stopped, and ends when everything is held. Its progress is reported at
-    /// most ten times a second. Eviction removes resources that were merely played before downloads. A player waiting
-    /// for bytes takes precedence over the download.
+    /// The download continues where an earlier one stopped, and ends when everything is held. Its progress is reported
+    /// at most ten times a second. Eviction removes resources that were merely played before it removes downloads. A
+    /// player that waits for bytes takes precedence over the download.
     ///
-    /// - Returns: the progress; iterating throws ``VaultError`` if the download cannot continue.
+    /// - Returns: the progress. Iterating throws ``VaultError`` if the download cannot continue.
     public func download(
         _ reference: MediaReference, options: DownloadOptions = DownloadOptions()
     ) -> ProgressSequence<DownloadProgress> {
@@ -30,23 +30,23 @@ extension Vault {
         download(MediaReference(url), options: options)
     }
 
-    /// Writes a resource's plaintext into a file: either all of it or no file.
+    /// Writes a resource's plaintext to a file, either completely or not at all.
     ///
-    /// A title of several resources becomes a folder that plays by itself: its manifest, `index.m3u8` or
-    /// `manifest.mpd`, names files beside it. File names are numbers; nothing in a manifest becomes a path. An existing
-    /// folder is never replaced.
+    /// A title of several resources becomes a folder that plays without the vault. Its manifest, `index.m3u8` or
+    /// `manifest.mpd`, names files in the same folder. File names are numbers; nothing in a manifest becomes a path. An
+    /// existing folder is never replaced.
     ///
-    /// Only bytes that the index lists as held are written; no origin is contacted, and this process need not be the
-    /// owner. Only the file's owner can read the file (mode 0600; a folder has mode 0700), and it appears under its
+    /// Only bytes that the index lists as held are written. No origin is contacted, and this process need not be the
+    /// owner. Only the file's owner can read the file (mode 0600; a folder has mode 0700). It appears under its final
     /// name only when it is complete and durable. A cancelled export leaves nothing behind.
     ///
     /// - Parameters:
-    ///   - reference: the resource.
-    ///   - path: the absolute path of the file, or of the folder.
+    ///   - reference: the resource to export.
+    ///   - path: the absolute path of the file or folder to create.
     ///   - replacing: whether to replace an existing file at this path.
     ///   - progress: called at most ten times a second, and at the end.
-    /// - Throws: ``VaultError``: `notHeld` with `firstMissing` if bytes are missing, `integrity` if some are damaged,
-    ///   `invalidArgument` if the file exists, `diskFull`, `storage`.
+    /// - Throws: ``VaultError`` with code `notHeld` and `firstMissing` if bytes are missing; `integrity` if some are
+    ///   damaged; `invalidArgument` if the file exists; `diskFull` or `storage` if the file cannot be written.
     public func export(
         _ reference: MediaReference, to path: String, replacing: Bool = false,
         progress: (ExportProgress) async -> Void = { _ in }
@@ -67,13 +67,13 @@ extension Vault {
 
     /// Opens every block of every segment in the index, and looks for files that are not in the index.
     ///
-    /// A reader can verify; only an owner can repair. A repair invalidates what is damaged, and fetches only the
-    /// damaged ranges again, of the same representation; orphans are adopted or moved to `quarantine/`. Playback
-    /// continues.
+    /// A reader of the vault can verify, but only the owner can repair. A repair invalidates damaged ranges, and
+    /// fetches only these again, of the same representation. Files that are not in the index are adopted, or moved to
+    /// `quarantine/`. Playback continues meanwhile.
     ///
     /// - Parameters:
     ///   - options: how much to check, how fast, and whether to repair damage.
-    ///   - references: the resources to check, titles with all their parts; empty for everything.
+    ///   - references: the resources to check, where a title includes all its parts; empty to check everything.
     /// - Returns: the progress, reported at most ten times a second; the last element contains the report. Iterating
     ///   throws ``VaultError`` if the index cannot be read, and with code `notHeld` if the vault does not know one of
     ///   the resources.

@@ -1,9 +1,9 @@
 import VaultModel
 import VaultStorage
 
-// How origins are reached.
+// How the vault reaches origins.
 extension Vault {
-    /// Returns how origins are reached: which proxies, which trusted certificates, and which names are used.
+    /// Returns the settings for reaching origins, such as proxies, trusted certificates and header fields.
     ///
     /// - Throws: ``VaultError`` with code `integrity` if the settings cannot be read.
     public func networkSettings() async throws -> NetworkSettings {
@@ -11,36 +11,37 @@ extension Vault {
         return try await pool.run { try store.index.settings().networkSettings() }
     }
 
-    /// Changes how origins are reached, for all later requests.
+    /// Changes how the vault reaches origins, for all later requests.
     ///
-    /// A vault with a transport of its own (``VaultOptions/origin``) only stores these settings.
+    /// A vault with a transport of its own (``VaultOptions/origin``) stores these settings, but does not use them.
     ///
-    /// - Throws: ``VaultError`` if they cannot be written; with code `owned` if this process is not the owner.
+    /// - Throws: ``VaultError`` if they cannot be written, with code `owned` if this process is not the owner.
     public func setNetworkSettings(_ network: NetworkSettings) async throws {
         try await changeSettings(network: { _ in network })
     }
 
-    /// Sets the refresher, which finds a new link to a title if the origin refuses the known one, such as an expired
-    /// signed URL; nil for none.
+    /// Sets the refresher, which finds a new link to a title if the origin refuses the known one, for example because a
+    /// signed URL has expired; nil for no refresher.
     ///
     /// Only titles with a ``MediaReference/contentID`` are refreshed, because their name does not depend on the URL.
-    /// Held bytes of the title stay held: the vault requests the rest from the origin only if the representation is the
-    /// same. Once the origin has accepted the new link, it is sealed with the title and used for later requests.
+    /// The title's held bytes stay held. The vault requests the missing ones from the origin only if the representation
+    /// is the same. Once the origin has accepted the new link, the link is sealed with the title and used for later
+    /// requests.
     public func setLinkRefresher(_ refresher: LinkRefresher?) { loaders.environment.refresher.use(refresher) }
 }
 
 /// The network settings in force, which the transport reads before each request.
 final class NetworkInForce: Sendable {
-    /// Nil if the settings cannot be read.
+    /// The settings; nil if they cannot be read.
     private let settings: Locked<NetworkSettings?>
 
     /// Reads the settings. Blocks.
     init(_ store: VaultStore) { settings = Locked(try? store.index.settings().networkSettings()) }
 
-    /// Returns the settings.
+    /// Returns the settings in force.
     ///
-    /// - Throws: ``OriginFailure`` if they cannot be read: a request that bypassed the configured proxy would reveal
-    ///   its target to others.
+    /// - Throws: ``OriginFailure`` if the settings cannot be read. No request may be sent then, because one that
+    ///   bypassed the configured proxy would reveal its target to others.
     func current() throws(OriginFailure) -> NetworkSettings {
         guard let network = settings.withLock({ $0 }) else {
             throw OriginFailure(
@@ -56,9 +57,9 @@ final class NetworkInForce: Sendable {
         use(found)
     }
 
-    /// Forgets the settings, because the vault is closed.
+    /// Discards the settings, because the vault is closed.
     func forget() { settings.withLock { $0 = nil } }
 
-    /// Switches to settings that have been written.
+    /// Applies settings that have already been written.
     func use(_ network: NetworkSettings) { settings.withLock { $0 = network } }
 }

@@ -1,22 +1,22 @@
 package import VaultModel
 import VaultStorage
 
-// What a service reports to its operator.
+// Events that a service reports to its operator.
 extension Vault {
-    /// Registers a closure to call each time bytes of a resource fail their check, when they are read, resealed or
-    /// verified. It must not block.
+    /// Registers a closure to call each time a resource's bytes fail their check when they are read, resealed or
+    /// verified. The closure must not block.
     ///
-    /// - Returns: the number for ``stopListeningForDamage(_:)``.
+    /// - Returns: the id for ``stopListeningForDamage(_:)``.
     package func listenForDamage(_ tell: @escaping @Sendable (ResourceID) -> Void) -> Int {
         loaders.environment.damage.add(tell)
     }
 
-    /// Ends what ``listenForDamage(_:)`` began.
+    /// Removes a closure that ``listenForDamage(_:)`` registered.
     package func stopListeningForDamage(_ listener: Int) { loaders.environment.damage.remove(listener) }
 
-    /// Returns the complete titles that the age limit removes within ``ExpiringTitle/notice``, the soonest first.
+    /// Returns the complete titles that the age limit will remove within ``ExpiringTitle/notice``, the soonest first.
     ///
-    /// The age limit applies only to what was merely played; pinned titles and downloads stay.
+    /// The age limit applies only to titles that were merely played; pinned titles and downloads are kept.
     ///
     /// - Throws: ``VaultError`` if the index cannot be read.
     package func expiringTitles() async throws -> [ExpiringTitle] {
@@ -33,7 +33,7 @@ extension Vault {
 }
 
 extension StoredResource {
-    /// Whether all of the title that it stands for is held: losing a fragment is not worth a notice.
+    /// Whether the resource stands for a title that is held whole. Losing a fragment of a title is not worth a notice.
     fileprivate var isCompleteTitle: Bool {
         let summary = ResourceSummary(self)
         return summary.title?.isComplete ?? summary.isComplete
@@ -43,14 +43,14 @@ extension StoredResource {
 /// A complete title that the age limit will soon remove.
 package struct ExpiringTitle: Hashable, Sendable {
     package let resource: ResourceID
-    /// When it may be removed.
+    /// When the title may be removed.
     package let expires: Timestamp
 
-    /// How long before its removal a title counts as expiring, in seconds; less if the age limit itself is short.
+    /// How many seconds before its removal a title counts as expiring. The period is shorter if the age limit is short.
     package static let notice: Int64 = 86_400
     /// The maximum number of titles returned at a time.
     static let most = 64
 
-    /// Returns how long before its removal a title counts as expiring under an age limit; both in seconds.
+    /// Returns how many seconds before its removal a title counts as expiring, if the age limit is `age` seconds.
     static func notice(ofAge age: Int64) -> Int64 { min(notice, age / 2) }
 }

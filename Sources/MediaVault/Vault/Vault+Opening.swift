@@ -2,12 +2,12 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-// Unlocking the keyring and opening the store with it.
+// Unlocks the keyring, and opens the store with it.
 extension Vault {
-    /// Whether the vault is read as its last owner closed it, because its folder cannot be written.
+    /// Whether the vault is read in the state in which its last owner closed it, because its folder cannot be written.
     package var isReadAsClosed: Bool { store.index.isReadAsClosed }
 
-    /// Unlocks the keyring of a vault, and opens its store. A passphrase takes most of a second.
+    /// Unlocks a vault's keyring, and opens its store. With a passphrase, this takes most of a second.
     static func openStore(_ place: VaultPlace, _ unlock: Unlock, _ options: VaultOptions) async throws -> VaultStore {
         func open() async throws -> VaultStore {
             let keyring = try await unlocked(place, unlock, isReader: options.access == .reader)
@@ -16,8 +16,8 @@ extension Vault {
         do {
             return try await open()
         } catch let error as VaultError where error.code == .olderKeyring {
-            // The owner may have written the keyring and the index after this process read one and before it read the
-            // other.
+            // The owner may have written the keyring and the index after this process read the one, but before it read
+            // the other.
             return try await open()
         }
     }
@@ -35,7 +35,7 @@ extension Vault {
         }
     }
 
-    /// Opens the store. If another process owns it, tries again as long as `whenOwned` returns true.
+    /// Opens the store. While another process owns it, this tries again as long as `whenOwned` returns true.
     private static func openStore(
         _ folder: String, _ keyring: Keyring, _ options: VaultOptions
     ) async throws -> VaultStore {
@@ -56,18 +56,18 @@ extension Vault {
 }
 
 extension Vault {
-    /// Creates the missing parts of a vault: folders, key file, keyring, index. Existing parts are not changed, and
+    /// Creates the missing parts of a vault: folders, key file, keyring and index. Existing parts are not changed, and
     /// must all open with `unlock`.
     ///
     /// - Parameters:
-    ///   - place: where the vault and its keyring are, or will be.
-    ///   - unlock: opens the keyring.
+    ///   - place: where the vault and its keyring are, or will be created.
+    ///   - unlock: the secret that opens the keyring.
     ///   - strength: the cost of a passphrase that unlocks a new keyring.
     ///   - reusesKeyring: whether a new vault may use the keyring of an earlier vault that is gone. If two vaults share
-    ///     a keyring, titles are lost: a retirement in one destroys generations that the other needs.
-    /// - Throws: ``VaultError``, as ``open(_:unlock:options:)``; `noVault` if the vault exists without its keyring,
-    ///   `invalidArgument` if the keyring exists without this vault, `busy` if another process has just created the
-    ///   keyring.
+    ///     a keyring, titles are lost, because a retirement in one destroys generations that the other needs.
+    /// - Throws: the errors of ``open(_:unlock:options:)``; also ``VaultError`` with code `noVault` if the vault exists
+    ///   without its keyring, `invalidArgument` if the keyring exists without this vault, or `busy` if another process
+    ///   has just created the keyring.
     public static func initialize(
         _ place: VaultPlace, unlock: Unlock, strength: PassphraseStrength = .moderate, reusesKeyring: Bool = false
     ) async throws -> InitializationReport {
@@ -78,12 +78,12 @@ extension Vault {
         _ place: VaultPlace, _ unlock: Unlock, _ strength: PassphraseStrength, _ reusesKeyring: Bool
     ) throws -> InitializationReport {
         let files = PosixFileSystem()
-        // Checked before anything is created: a new keyring would open nothing of a vault that only lost its index.
+        // Check this before anything is created, because a new keyring would not open a vault that only lost its index.
         guard !VaultStore.hasLostIndex(at: place.folder) else { throw VaultStore.absence(at: place.folder) }
         let hadVault = VaultStore.exists(at: place.folder)
         let hasKeyring = files.exists(place.keyring)
         guard hasKeyring || !hadVault else { throw place.absenceOfKeyring() }
-        // In this order, because a concurrent caller creates mark, keyring and vault one after the other.
+        // The order of these checks matters, because a concurrent caller creates mark, keyring and vault in this order.
         let isUnfinished = try hasKeyring && CreationMark(place).exists(files)
         let hasVault = VaultStore.exists(at: place.folder)
         guard !hasKeyring || hasVault || isUnfinished || reusesKeyring else {
@@ -94,14 +94,14 @@ extension Vault {
                 hint: .ownKeyring)
         }
         for path in [place.keyring, place.folder + "/index"] { try files.createFolders(above: path) }
-        // Only for a new keyring: an existing keyring could not be opened by a new key file.
+        // Create a key file only for a new keyring, because a new key file could not open an existing keyring.
         let isKeyFileCreated = try !hasKeyring && unlock.createKeyFile()
         let secret = try unlock.secret()
         var made: Keyring?
         if !hasKeyring {
             let bytes = try NewKeyring.make(
                 with: secret, method: unlock.method, label: "first", cost: strength.cost(), now: WallClock.now())
-            // Check that it opens before it is written.
+            // Check that the keyring opens before it is written.
             made = try KeyringReader.unlock(bytes, with: secret)
             let mark = CreationMark(in: place.folder, of: try KeyringReader.vaultID(of: bytes))
             try mark.make(files)
@@ -125,7 +125,7 @@ extension Vault {
     }
 }
 
-/// An empty file that stays in a vault's folder from before its keyring is written until the vault exists.
+/// An empty file that exists in a vault's folder from before its keyring is written until the vault exists.
 ///
 /// It distinguishes the keyring of an unfinished vault from the keyring of another vault.
 private struct CreationMark {
@@ -137,7 +137,7 @@ private struct CreationMark {
         path = folder + "/unfinished." + vaultID.hex
     }
 
-    /// Creates the mark of the vault that an existing keyring names.
+    /// Creates the mark for the vault that an existing keyring belongs to.
     init(_ place: VaultPlace) throws {
         self.init(in: place.folder, of: try KeyringReader.vaultID(of: KeyringFile.read(place.keyring)))
     }
@@ -153,24 +153,25 @@ private struct CreationMark {
         }
     }
 
-    /// Removes the mark. A mark that stays is harmless: it names a vault that exists, or a keyring that does not.
+    /// Removes the mark. A leftover mark is harmless, because its vault already exists, or its keyring does not.
     func remove(_ files: some FileSystem) { try? files.remove(path) }
 }
 
 extension Vault {
-    /// Rebuilds the index of a vault from `catalog.backup` and the segment files, if `index.sqlite` is lost or damaged.
+    /// Rebuilds a vault's index from `catalog.backup` and the segment files after `index.sqlite` was lost or damaged.
     ///
-    /// Files that the backup does not know are moved to `quarantine/`; the old index stays beside the new one as
-    /// `index.sqlite.damaged`. The new index replaces the old one when it is complete. If the rebuild is cancelled
-    /// before that, only files in `quarantine/` have changed.
+    /// Files of resources that are not in the backup are moved to `quarantine/`. The old index stays beside the new one
+    /// as `index.sqlite.damaged`. The new index replaces the old one when it is complete. If the rebuild is cancelled
+    /// before that, the only change is that files may have been moved to `quarantine/`.
     ///
     /// - Parameters:
-    ///   - place: where the vault and its keyring are.
-    ///   - unlock: opens the keyring.
-    ///   - evenIfSound: whether to continue even if nothing is wrong with the existing index.
-    ///   - progress: called with the share of segments processed, from 0 to 1.
-    /// - Throws: ``VaultError`` with code `noVault` if there is no `catalog.backup`, `integrity` if it does not open,
-    ///   `invalidArgument` if the index is sound, `owned`, and those of the keyring.
+    ///   - place: the location of the vault and its keyring.
+    ///   - unlock: the secret that opens the keyring.
+    ///   - evenIfSound: whether to rebuild the index even if nothing is wrong with it.
+    ///   - progress: called with the share of segments that have been processed, from 0 to 1.
+    /// - Throws: ``VaultError`` with code `noVault` if there is no `catalog.backup`; `integrity` if it does not open;
+    ///   `invalidArgument` if the index is sound; `owned` if another process owns the vault; or a code of the keyring's
+    ///   errors.
     public static func rebuildIndex(
         _ place: VaultPlace, unlock: Unlock, evenIfSound: Bool = false, progress: (Double) async -> Void = { _ in }
     ) async throws -> RebuildReport {
@@ -198,13 +199,13 @@ extension Vault {
     }
 }
 
-/// What ``Vault/initialize(_:unlock:strength:reusesKeyring:)`` created; the rest existed already.
+/// Which parts ``Vault/initialize(_:unlock:strength:reusesKeyring:)`` created. The others already existed.
 public struct InitializationReport: Hashable, Sendable {
-    /// The vault's folder and index.
+    /// Whether the vault's folder and index were created.
     public let isVaultCreated: Bool
-    /// The keyring.
+    /// Whether the keyring was created.
     public let isKeyringCreated: Bool
-    /// The key file.
+    /// Whether the key file was created.
     public let isKeyFileCreated: Bool
     /// Whether the secret that unlocks the vault is on the vault's own disk, so that a stolen disk can be opened.
     public let isUnlockOnVaultDisk: Bool
@@ -212,23 +213,25 @@ public struct InitializationReport: Hashable, Sendable {
 
 /// The result of ``Vault/rebuildIndex(_:unlock:evenIfSound:progress:)``.
 public struct RebuildReport: Hashable, Codable, Sendable {
-    /// Resources in the new index.
+    /// The number of resources in the new index.
     public let resources: Int
-    /// Segments adopted.
+    /// The number of segments that were adopted.
     public let segments: Int
-    /// Plaintext bytes in these segments, including bad blocks.
+    /// The number of plaintext bytes in the adopted segments, including bad blocks.
     public let bytes: Int64
-    /// Blocks of these segments that do not open: gaps, and damage until they are fetched again.
+    /// The number of blocks in the adopted segments that do not open. They are gaps, and count as damage until they are
+    /// fetched again.
     public let badBlocks: Int
-    /// Segments truncated before an end that does not open.
+    /// The number of segments that were truncated because their end does not open.
     public let cut: Int
-    /// Files moved to `quarantine/`: from a resource that the backup does not know, damaged, or with bytes that another
-    /// segment holds.
+    /// The number of files moved to `quarantine/`, because the backup does not know their resource, because they are
+    /// damaged, or because another segment holds their bytes.
     public let quarantined: Int
-    /// Files left in place, because they could not be read, or because the rows of their resource do not open.
+    /// The number of files left in place, because they cannot be read, or because the rows of their resource do not
+    /// open.
     public let unknown: Int
-    /// Whether the rows come from `catalog.backup.1`, because neither the index nor `catalog.backup` could be read:
-    /// anything added after that backup is missing.
+    /// Whether the rows come from `catalog.backup.1`, because neither the index nor `catalog.backup` could be read.
+    /// Anything that was added after that backup is missing.
     public let isFromFormerBackup: Bool
     /// Whether the settings in the backup did not open, and were replaced by those of a new vault.
     public let areSettingsLost: Bool

@@ -1,19 +1,20 @@
 import VaultModel
 import VaultStorage
 
-// Whether titles will play without the network.
+// Checks whether titles will play without the network.
 extension Vault {
-    /// Checks whether each pinned title is complete, opens with this vault's keys, and will play without the network
-    /// until a given time.
+    /// Checks whether titles are complete, open with this vault's keys, and will play without the network until a given
+    /// time. It checks the pinned titles, and all downloaded titles if the options include them.
     ///
-    /// For each title, this checks that all files exist, and opens at most eight at their first and last block. The age
-    /// of a title does not matter: held bytes play without the network, however stale they are, because an unreachable
-    /// origin refuses nothing. No origin is contacted, and nothing is changed; a reader can do it, too.
+    /// For each title, this checks that all files exist, and opens the first and last block of at most eight of them.
+    /// The age of a title does not matter: held bytes play without the network, however stale they are, because an
+    /// unreachable origin refuses nothing. No origin is contacted, and nothing is changed, so a reader of the vault can
+    /// check, too.
     ///
     /// - Parameter options: the time until which titles must play, how recently the vault must have been verified, and
     ///   which titles to check.
     /// - Throws: ``VaultError`` with code `invalidArgument` if an option is out of bounds; `storage` or `integrity` if
-    ///   the index cannot be read; `closed`.
+    ///   the index cannot be read; `closed` if the vault is closed.
     public func readiness(_ options: ReadinessOptions = ReadinessOptions()) async throws -> ReadinessReport {
         let (store, now) = (store, store.now())
         try options.check()

@@ -17,9 +17,9 @@ extension Vault {
     }
 }
 
-// Bytes that can be delivered without waiting.
+// Delivers bytes that are available without waiting.
 extension Vault {
-    /// Returns all requested bytes if they are held and fresh, and the resource was read recently; nil otherwise.
+    /// Returns all requested bytes if they are held and fresh, and if the resource was read recently; otherwise nil.
     package func held(_ resource: NamedResource, range: RequestedRange) -> HeldMedia? {
         guard let loader = loaders.loaderInUse(resource.id),
             let found = loader.look({ $0.held(range, now: store.now()) }),
@@ -28,13 +28,13 @@ extension Vault {
         return HeldMedia(found: found, resource: resource, loader: loader)
     }
 
-    /// Opens held bytes into a buffer of the same size, if they are in one run of an open segment.
+    /// Opens held bytes into a buffer of the same size, if they form one run in a segment that is already open.
     ///
-    /// - Returns: false if this would have to wait, or if a block does not open. The buffer then contains nothing
-    ///   useful, and a reader must determine the cause.
+    /// - Returns: false if this would have to wait, or if a block does not open. The buffer's content is then
+    ///   meaningless, and the cause must be determined with a reader.
     package func open(_ held: HeldMedia, into place: UnsafeMutableRawBufferPointer) -> Bool {
         let (loader, segment, range) = (held.loader, held.found.segment, held.range)
-        // The buffer belongs to the caller, and has its own length.
+        // The buffer belongs to the caller, so its length may differ from the range's.
         guard held.isOneRun(atMost: place.count), let reader = loader.opened.reader(of: segment.id),
             let isOpen = try? unsafe reader.open(range, of: segment, into: place, mayWait: false), isOpen
         else { return false }
@@ -47,7 +47,7 @@ extension Vault {
 
     /// Returns a reader of held bytes, without waiting.
     ///
-    /// - Returns: nil if the resource has begun another representation since, was removed, or got another name, or if
+    /// - Returns: nil if the resource has since begun another representation, was removed, or got another name, or if
     ///   the vault was closed.
     package func reader(of held: HeldMedia) -> MediaReader? {
         guard names.isCurrent(held.resource), let (loader, lease) = try? loaders.use(held.resource),
@@ -68,27 +68,28 @@ extension Vault {
 
     /// Records that a resource was accessed, unless its mode is `noStore`.
     ///
-    /// - Parameter now: seconds since 1970.
+    /// - Parameter now: the current time, in seconds since 1970.
     func noteAccess(of loader: ResourceLoader, at now: Int64) {
         guard loader.look({ $0.mode != .noStore }) else { return }
         accessTimes.withLock { $0.note(loader.record.id, hour: now / 3600) }
     }
 }
 
-// Admission of targets.
+// Admits the targets of requests.
 extension Vault {
-    /// Verifies a target as ``TokenIssuer/reference(ofTarget:now:)`` does, and names its resource.
+    /// Verifies a target as ``TokenIssuer/reference(ofTarget:now:)`` does, and also names its resource.
     ///
     /// The result can be kept, because ``isValid(_:now:)`` is faster than verifying and naming again.
     package func admission(ofTarget target: String, now: Int64) -> TokenIssuer.Admission? {
         guard var admission = tokens.admission(ofTarget: target, now: now) else { return nil }
         admission.reference.isLinked = true
-        // A target that must be looked up first has no name until then.
+        // A target below a hidden link must be looked up first, so it has no name yet.
         if !admission.isBelow { admission.resource = try? names.nameAtOnce(admission.reference.settled()) }
         return mayPlay(admission, now: now) ? admission : nil
     }
 
-    /// Returns whether the vault is open, an earlier admission is still valid, and its resource has the same name.
+    /// Returns whether the vault is open, an earlier admission is still valid, and its resource still has the same
+    /// name.
     package func isValid(_ admission: TokenIssuer.Admission, now: Int64) -> Bool {
         loaders.isOpen && tokens.isValid(admission, now: now) && admission.resource.map(names.isCurrent) ?? true
             && mayPlay(admission, now: now)
@@ -105,24 +106,24 @@ extension Vault {
         return try await pool.run { try !store.index.resources(id).isEmpty }
     }
 
-    /// Returns whether a resource is a part of the title that a viewer's link is for, or of a title that is shared with
-    /// them.
+    /// Returns whether a viewer may play a resource through a link: whether it is a part of the link's title, or of a
+    /// title that is shared with the viewer.
     ///
-    /// A resource that the vault does not have counts as no part: its name could belong to anything in the same folder
-    /// of the origin.
+    /// A resource that the vault does not have counts as no part, because its name could belong to anything in the same
+    /// folder of the origin.
     package func mayPlay(_ resource: NamedResource, below hidden: HiddenTitle) async throws -> Bool {
         let (store, id) = (store, resource.id)
         let own = try await name(reference(of: hidden.title)).id
         return try await pool.run { [viewers] in
-            // This also finds a small file in a pack.
+            // The index also finds a small file in a pack.
             guard try store.index.resource(id) != nil else { return false }
             return try store.index.titles(of: id).contains(own)
                 || viewers.isShared(store.index.titleID(of: id), with: hidden.viewer)
         }
     }
 
-    /// Returns whether the title of a viewer's link is still shared with them, and the link's target was not removed a
-    /// moment ago. Both facts are in memory, and are current before a removal is reported as done.
+    /// Returns whether the title of a viewer's link is still shared with the viewer, and whether the link's target was
+    /// not removed a moment ago. Both facts are kept in memory, and are updated before a removal is reported as done.
     private func mayPlay(_ admission: TokenIssuer.Admission, now: Int64) -> Bool {
         let hidden = admission.scope.hidden
         guard hidden.map({ viewers.isShared($0.title, with: $0.viewer) }) ?? true else { return false }

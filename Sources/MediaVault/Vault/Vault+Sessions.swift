@@ -3,15 +3,15 @@ import VaultStorage
 
 /// A browser session that has just begun.
 package struct BegunSession: Sendable {
-    /// What the vault stores of it.
+    /// The vault's record of the session.
     package let grant: AccessGrant
-    /// The two halves of its secret, which the vault does not store.
+    /// The two halves of the session's secret, which the vault does not store.
     package let secret: SessionSecret
 }
 
 // Browser sessions, which begin with a ticket or with a viewer's PIN.
 extension Vault {
-    /// Checks that sessions can begin: each needs a record of its own.
+    /// Checks that sessions can begin here. Each session needs a record, which only the vault's owner can write.
     ///
     /// - Throws: ``VaultError`` with code `owned` if this process only reads the vault.
     package func requireSessions() throws {
@@ -25,18 +25,19 @@ extension Vault {
 
     /// Begins a browser session with the rights of a viewer, or with all rights of the vault's owner.
     ///
-    /// It ends after ``AccessGrant/maxSession`` seconds, or ``AccessGrant/maxIdleSession`` without a request; a
-    /// viewer's session after ``AccessGrant/maxViewing`` and ``AccessGrant/maxIdleViewing``.
+    /// The owner's session ends after ``AccessGrant/maxSession`` seconds, or after ``AccessGrant/maxIdleSession``
+    /// seconds without a request. For a viewer's session, the limits are ``AccessGrant/maxViewing`` and
+    /// ``AccessGrant/maxIdleViewing``.
     ///
     /// - Parameters:
     ///   - viewer: the viewer who is signed in; nil for the owner.
-    ///   - browser: the name of the browser, for lists; nil if it is unknown.
-    ///   - holder: the token or session with which the ticket was created.
-    ///   - era: the era in which the ticket was created, or in which the PIN was about to be checked; nil for the
+    ///   - browser: the name of the browser, which is shown in lists; nil if it is unknown.
+    ///   - holder: the token or session with which the ticket was created; nil if there is none.
+    ///   - era: the era in which the ticket was created, or in which the sign-in with the PIN began; nil for the
     ///     current one.
-    ///   - former: the browser's previous session, which ends.
-    /// - Throws: as ``createToken(_:name:expires:)``; ``VaultError`` with code `busy` if the sessions were ended or the
-    ///   credential was revoked in the meantime.
+    ///   - former: the browser's previous session, which is ended.
+    /// - Throws: the errors of ``createToken(_:name:expires:)``; also ``VaultError`` with code `busy` if the sessions
+    ///   were ended or the credential was revoked in the meantime.
     package func beginSession(
         of viewer: ViewerID?, in browser: String?, by holder: TokenAccess? = nil, since era: SignInEra? = nil,
         endingFormer former: SessionSecret?
@@ -54,8 +55,8 @@ extension Vault {
             let secret = SessionSecret(
                 cookie: tokens.token(of: grant, .cookie), proof: tokens.token(of: grant, .proof))
             try Self.requireInForce(grant, grants, tokens, by: holder, now: now)
-            // Code that ends sessions first begins another era, and then looks for sessions: either it has found this
-            // one, or this one is revoked here.
+            // Code that ends sessions first begins another era, and then looks for sessions. Either it has found this
+            // session, or the session is revoked here.
             guard tokens.isInForce(era, for: viewer), viewer.map({ viewers.viewer($0) != nil }) ?? true else {
                 _ = try grants.revoke([grant.id])
                 throw VaultError(.busy, "sessions were ended while this one began; sign in again")
@@ -65,7 +66,7 @@ extension Vault {
         }
     }
 
-    /// Ends the sessions of a viewer.
+    /// Ends all sessions of a viewer.
     package func endSessions(of viewer: ViewerID) async throws {
         try requireOwner(to: "ends sessions")
         grants.endSignIns(of: viewer)

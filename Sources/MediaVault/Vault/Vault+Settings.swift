@@ -1,26 +1,26 @@
 package import VaultModel
 import VaultStorage
 
-// Offline modes: what may be requested from origins, and what is kept.
+// Offline modes, which decide what may be requested from origins, and what is kept.
 extension Vault {
-    /// The mode in force: that of this run, else that of the settings, else ``VaultMode/online``.
+    /// The mode in force: the mode of this run, or else that in the settings, or else ``VaultMode/online``.
     public var mode: VaultMode { loaders.environment.mode.current }
 
-    /// Returns the mode in the vault's settings; nil if they have none.
+    /// Returns the mode in the vault's settings; nil if none is set.
     public func modeSetting() async throws -> VaultMode? {
         let store = store
         return try await pool.run { try store.index.settings().mode }
     }
 
-    /// Writes a mode to the vault's settings, or removes it. It takes effect at once, unless this run has a mode of its
-    /// own.
+    /// Writes a mode to the vault's settings, or removes it from them. The change takes effect at once, unless this run
+    /// has a mode of its own.
     ///
-    /// - Throws: ``VaultError`` if it cannot be written; with code `owned` if this process is not the owner.
+    /// - Throws: ``VaultError`` if it cannot be written, with code `owned` if this process is not the owner.
     public func setMode(_ mode: VaultMode?) async throws {
         try await changeSettings(mode: .some(mode))
     }
 
-    /// Applies a mode that has been written to the settings.
+    /// Applies a mode that has already been written to the settings.
     func use(_ mode: VaultMode?) async {
         loaders.environment.mode.use(mode)
         let inForce = self.mode
@@ -38,10 +38,10 @@ extension Vault {
 
     /// Sets or removes a resource's own mode.
     ///
-    /// It takes effect at once, even for current readers, and is removed with the resource. If the vault's own mode is
-    /// stricter, that mode applies: see ``VaultMode``.
+    /// The change takes effect at once, even for current readers. The mode is removed with the resource. If the vault's
+    /// own mode is stricter, that mode applies; see ``VaultMode``.
     ///
-    /// - Throws: ``VaultError`` if it cannot be written; with code `owned` if this process is not the owner.
+    /// - Throws: ``VaultError`` if it cannot be written, with code `owned` if this process is not the owner.
     public func setMode(_ mode: VaultMode?, for reference: MediaReference) async throws {
         try requireOwner(to: "changes its modes")
         let (loader, lease) = try await use(reference)
@@ -61,7 +61,7 @@ extension Vault {
         VaultMode.inForce(vault: mode, own: (try? await mode(of: reference)) ?? nil)
     }
 
-    /// Reads the mode from the settings. Requesting the settings reports invalid ones.
+    /// Loads the mode from the settings. If the settings are invalid, the next request for them reports that.
     func loadModeSetting() async {
         let setting = try? await modeSetting()
         loaders.environment.mode.use(setting ?? nil)
@@ -82,7 +82,7 @@ extension Vault {
 extension Vault {
     /// Returns the programs that the settings name.
     ///
-    /// The library runs none of them: the service and the command do.
+    /// The library does not run these programs; the service and the command do.
     ///
     /// - Throws: ``VaultError`` with code `integrity` if the settings fail authentication.
     package func programSettings() async throws -> ProgramSettings {
@@ -91,14 +91,14 @@ extension Vault {
     }
 }
 
-// Limits and the key policy.
+// Storage limits and the key policy.
 extension Vault {
-    /// Returns the limits in the vault's settings. ``VaultStatus/limits`` has the limits in force.
+    /// Returns the limits in the vault's settings. The limits in force are in ``VaultStatus/limits``.
     public func limits() async throws -> StorageLimits { try await quota.settings() }
 
     /// Writes limits to the vault's settings, and enforces them.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if a limit is negative, or if the size could only be kept
+    /// - Throws: ``VaultError`` with code `invalidArgument` if a limit is negative, or if the size could be kept only
     ///   by removing pinned titles or downloads; `owned` if this process is not the owner.
     public func setLimits(_ limits: StorageLimits) async throws {
         try await changeSettings(limits: { $0 = limits })
@@ -106,32 +106,32 @@ extension Vault {
 
     /// Returns the policy that decides which URLs name the same resource.
     ///
-    /// It is a setting of the vault, the same for the library, the command and the service.
+    /// The policy is a setting of the vault, and applies to the library, the command and the service alike.
     ///
     /// - Throws: ``VaultError`` with code `integrity` if the settings fail authentication.
     public func keyPolicy() async throws -> KeyPolicy { try await names.policy() }
 
-    /// Changes which URLs name the same resource, at once and whenever the vault is opened again.
+    /// Changes the policy that decides which URLs name the same resource, both now and for later openings of the vault.
     ///
-    /// Current readers and downloads are not affected. A resource whose stored name no longer belongs to any URL is
-    /// kept and listed, and is found again if the policy is changed back.
+    /// Current readers and downloads are not affected. A resource whose stored name no longer matches any URL is kept
+    /// and listed, and is found again if the policy is changed back.
     ///
-    /// - Throws: ``VaultError`` if the settings cannot be written; with code `owned` if this process is not the owner.
+    /// - Throws: ``VaultError`` if the settings cannot be written, with code `owned` if this process is not the owner.
     public func setKeyPolicy(_ policy: KeyPolicy) async throws {
         try await changeSettings(policy: { _ in policy })
     }
 
-    /// Changes several settings together: all of them are written, or none.
+    /// Changes several settings together. Either all of them are written, or none.
     ///
     /// - Parameters:
     ///   - limits: changes the limits in the settings.
-    ///   - policy: changes which URLs name the same resource; if it throws, all settings stay unchanged.
-    ///   - network: changes how origins are reached; if it throws, all settings stay unchanged.
-    ///   - downloads: changes how the download queue runs; if it throws, all settings stay unchanged.
-    ///   - programs: changes which programs to run; if it throws, all settings stay unchanged.
+    ///   - policy: changes which URLs name the same resource. If it throws, all settings stay unchanged.
+    ///   - network: changes how origins are reached. If it throws, all settings stay unchanged.
+    ///   - downloads: changes how the download queue runs. If it throws, all settings stay unchanged.
+    ///   - programs: changes which programs to run. If it throws, all settings stay unchanged.
     ///   - mode: the new mode in the settings; nil leaves it unchanged.
-    /// - Throws: ``VaultError`` if the settings cannot be written; `invalidArgument` as ``setLimits(_:)``; `owned` if
-    ///   this process is not the owner.
+    /// - Throws: ``VaultError`` if the settings cannot be written; with code `invalidArgument` in the same cases as
+    ///   ``setLimits(_:)``; `owned` if this process is not the owner.
     package func changeSettings(
         limits change: (@Sendable (inout StorageLimits) throws -> Void)? = nil,
         policy changePolicy: (@Sendable (_ old: () throws -> KeyPolicy) throws -> KeyPolicy)? = nil,
@@ -146,7 +146,7 @@ extension Vault {
         try await pool.run { [self] in
             var (limits, policy, network): (StorageLimits?, KeyPolicy?, NetworkSettings?) = (nil, nil, nil)
             var downloads: DownloadSettings?
-            // Check limits before the transaction: the index serves one transaction at a time.
+            // Check the limits before the transaction, because the index serves only one transaction at a time.
             if let change {
                 var wanted = try store.index.settings().limits
                 try change(&wanted)
@@ -166,7 +166,7 @@ extension Vault {
                 if let changeNetwork {
                     let changed = try changeNetwork(settings.networkSettings)
                     settings.setNetwork(changed)
-                    // Unreadable settings would stop every request.
+                    // Refuse settings that could not be read back, because they would stop every request.
                     guard try settings.networkSettings() == changed else { throw VaultSettings.unreadableNetwork }
                     network = changed
                 }

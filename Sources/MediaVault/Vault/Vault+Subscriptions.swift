@@ -2,23 +2,24 @@ import VaultCrypto
 package import VaultModel
 import VaultStorage
 
-// The lists of titles that the vault follows.
+// Subscriptions to the lists of titles that the vault follows.
 extension Vault {
-    /// Returns the subscriptions, oldest first, and the number that cannot be read.
+    /// Returns the subscriptions, the oldest first, and the number of subscriptions that cannot be read.
     package func subscriptions() async throws -> (subscriptions: [Subscription], damaged: Int) {
         let store = store
         let found = try await pool.run { try store.subscriptions.all() }
         return (found.subscriptions, found.damaged)
     }
 
-    /// Adds a subscription, or gives the existing one of the same source new choices; its titles stay.
+    /// Adds a subscription. If the source already has one, this changes its choices; its titles stay.
     ///
-    /// - Parameter tries: whether to read first a source that is new, has moved, or failed at its last run, and to
-    ///   store it only if it names a title. If a service runs the subscription, this is its first run; otherwise the
-    ///   first run reads the source again.
-    /// - Throws: ``VaultError``: `invalidURL`, `invalidArgument`, `owned`; `inUse` if another subscription has the
-    ///   name; `busy` if there are too many; with `tries`, also as ``sync(_:_:queues:isDryRun:)``. In all cases nothing
-    ///   is changed.
+    /// - Parameter tries: whether to read the source first if it is new, has moved, or failed at its last run. The
+    ///   subscription is then stored only if the source names a title. If a service runs the subscription, this reading
+    ///   is its first run; otherwise the first run reads the source again.
+    /// - Throws: ``VaultError`` with code `invalidURL` or `invalidArgument` if the source or the choices cannot be
+    ///   used; `owned` if this process is not the owner; `inUse` if another subscription has the name; `busy` if there
+    ///   are too many subscriptions; with `tries`, also the errors of ``sync(_:_:queues:isDryRun:)``. In all these
+    ///   cases nothing is changed.
     package func subscribe(
         _ source: Subscription.Source, _ choices: Subscription.Choices, tries: Bool = false
     ) async throws -> Subscription {
@@ -29,7 +30,7 @@ extension Vault {
         let list = isTried ? await list(of: draft, nil) : nil
         let saved = try await subscriptionClock.changing.exclusively {
             var subscription = try await subscription(of: source, choices)
-            // Request the feed where the operator says, whatever was found there before.
+            // Request the feed from the operator's URL, whatever earlier runs found there.
             (subscription.movedTo, subscription.isGone) = (nil, false)
             guard let list else {
                 try await write(subscription)
@@ -41,7 +42,7 @@ extension Vault {
                 if found.choices.interval != nil, subscriptionClock.isRunning, await downloads.isWithinHours() {
                     return try await run(subscription, list, queues: true, false).subscription
                 }
-                // It has brought nothing yet, and its first run is due.
+                // Trying the source brought no titles yet, and the first run is due.
                 found.brought = subscription.brought
                 (found.failure, found.failures, found.nextRun) = (nil, 0, nil)
                 try await write(found)
@@ -58,7 +59,7 @@ extension Vault {
         return saved
     }
 
-    /// Returns the existing subscription of a source with new choices, or a new one; writes neither.
+    /// Returns the source's existing subscription with new choices, or a new subscription. Neither is written.
     func subscription(
         of source: Subscription.Source, _ choices: Subscription.Choices
     ) async throws -> Subscription {
@@ -71,7 +72,7 @@ extension Vault {
             throw VaultError(.inUse, "another subscription has this name; give another one")
         }
         if var former {
-            // A new interval counts from this moment.
+            // A new interval starts at this moment.
             if former.choices.interval != choices.interval { former.nextRun = nil }
             former.choices = choices
             former.choices.name = choices.name ?? former.choices.name
@@ -85,10 +86,11 @@ extension Vault {
             try SecureRandom.identifier("subscription id"), source, choices, added: store.now())
     }
 
-    /// Removes a subscription, with the titles that only it brought if `removesTitles` is true.
+    /// Removes a subscription. If `removesTitles` is true, the titles that only this subscription brought are removed,
+    /// too.
     ///
-    /// - Parameter id: the short id.
-    /// - Returns: the number of titles removed.
+    /// - Parameter id: the subscription's short id.
+    /// - Returns: the number of titles that were removed.
     /// - Throws: ``VaultError`` with code `notHeld` if no subscription has this id; the error of the first title that
     ///   cannot be removed, in which case the subscription stays; `integrity` if titles are to be removed that an
     ///   unreadable subscription may want.
@@ -120,9 +122,9 @@ extension Vault {
         }
     }
 
-    /// Removes all subscriptions, even those that cannot be read; their titles stay.
+    /// Removes all subscriptions, even those that cannot be read. Their titles stay.
     ///
-    /// - Returns: the number of subscriptions removed.
+    /// - Returns: the number of subscriptions that were removed.
     package func unsubscribeAll() async throws -> Int {
         try requireOwner(to: "keeps subscriptions")
         return try await subscriptionClock.changing.exclusively {

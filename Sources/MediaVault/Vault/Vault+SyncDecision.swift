@@ -2,9 +2,9 @@ import VaultManifest
 import VaultModel
 import VaultStorage
 
-// Decides what a run of a list does, from what the list names and what the vault has.
+// Decides what a sync does, from the titles that the list names and those that the vault has.
 extension Vault {
-    /// Decides what a sync does.
+    /// Decides what a sync does, and records in the subscription what the list names.
     func decide(_ subscription: inout Subscription, _ list: SyncList) async throws -> SyncReport {
         let newest = subscription.choices.newest.map { Int($0) }
         let entries: [SyncEntry]
@@ -35,7 +35,7 @@ extension Vault {
         }
         var wanted: [(title: TitleID, entry: SyncEntry)] = []
         var known: Set<TitleID> = []
-        // A title counts once, however often the list names it.
+        // A title counts only once, however often the list names it.
         var left = newest ?? .max
         for entry in entries where left > 0 {
             let title = try await usableTitle(of: entry)
@@ -43,7 +43,7 @@ extension Vault {
             left -= 1
             if let title { wanted.append((title, entry)) } else { unusable += 1 }
         }
-        // A title that the list once named as media is not gone just because its type has changed.
+        // A title that the list once named as media is not gone merely because the list now states another type for it.
         for entry in passedOver {
             guard let title = try await usableTitle(of: entry), subscription.brought.contains(title) else { continue }
             unusable += 1
@@ -55,8 +55,8 @@ extension Vault {
                 "a list may name \(most) titles; take the newest alone, or split it into several lists")
         }
         let (all, damaged) = try await subscriptions()
-        // An unreadable entry may name any title, and an unreadable subscription may want any. A name that several
-        // entries share was the name of one of them.
+        // An unreadable entry may name any title, and an unreadable subscription may want any title. A name that
+        // several entries share once belonged to one of them.
         let namesAll = unusable == 0 && !mayHideTitles
         let isDecided = namesAll && damaged == 0
         let plan = SyncPlan(
@@ -83,7 +83,7 @@ extension Vault {
         return report
     }
 
-    /// Returns the id of a title; nil if the title cannot be requested.
+    /// Returns the title id of an entry; nil if the entry cannot be requested.
     private func usableTitle(of entry: SyncEntry) async throws -> TitleID? {
         do {
             return try await titleID(of: entry.reference)
@@ -92,12 +92,12 @@ extension Vault {
         }
     }
 
-    /// Returns what the vault has of titles.
+    /// Returns how much the vault has of each title. Titles that are neither known to the vault nor queued are absent.
     func held(_ titles: Set<TitleID>) async throws -> [TitleID: SyncPlan.Held] {
         var held: [TitleID: SyncPlan.Held] = [:]
         let queued = try await downloads.queuedTitles()
         for title in titles {
-            // A title that the operator has queued belongs to the operator, even before any of it is held.
+            // A title that the operator has queued belongs to the operator, even before any of its bytes are held.
             if queued[title] != nil { held[title] = SyncPlan.Held(isKept: true) }
             guard let summary = try await summary(ofTitle: title) else { continue }
             let isPinned = summary.resourceClass == ResourceClass.pinned.rawValue
@@ -114,7 +114,7 @@ extension Vault {
         do {
             return try await summary(of: reference(of: title))
         } catch let error as VaultError where [.notHeld, .invalidArgument].contains(error.code) {
-            // In the rare case of two titles with one id, neither is touched.
+            // In the rare case that two titles share an id, neither is touched.
             return nil
         }
     }
@@ -123,7 +123,7 @@ extension Vault {
         try await summary(ofTitle: title).map { $0.name ?? (try? MediaURL($0.url))?.description ?? "\(title)" }
     }
 
-    /// Removes a title, also from the download queue.
+    /// Removes a title from the vault and from the download queue, and reports the removal.
     func removal(of title: TitleID) async throws -> SyncReport.Removal {
         let name = try await name(of: title)
         do {

@@ -1,31 +1,33 @@
 package import VaultModel
 import VaultStorage
 
-// Runs of the lists that the vault follows: fetch what a list names, and remove what it no longer names.
+// Runs of subscriptions, which fetch the titles that a list names, and remove those that it no longer names.
 extension Vault {
-    /// Runs a subscription: decides what to fetch, and removes what is gone once there is nothing to fetch.
+    /// Runs a subscription: decides what to fetch, and removes titles that are gone once there is nothing left to
+    /// fetch.
     ///
     /// - Parameters:
-    ///   - id: the short id.
-    ///   - given: the list's content, if the operator provides it; otherwise the feed is read.
+    ///   - id: the subscription's short id.
+    ///   - given: the list's content, if the operator provides it; nil to read the feed.
     ///   - queues: whether to add the titles to the download queue before the run counts as done.
     ///   - isDryRun: whether to change nothing.
-    /// - Throws: ``VaultError`` if the feed cannot be read, or names nothing, in which case nothing is removed.
+    /// - Throws: ``VaultError`` if the feed cannot be read, or names no title, in which case nothing is removed.
     package func sync(
         _ id: String, _ given: SyncList? = nil, queues: Bool = false, isDryRun: Bool = false
     ) async throws -> SyncReport {
         try requireOwner(to: "syncs subscriptions")
         let list = await list(of: try Self.subscription(id, in: try await subscriptions().subscriptions), given)
         return try await subscriptionClock.changing.exclusively {
-            // It may have been changed or removed while the feed was read.
+            // The subscription may have been changed or removed while the feed was read.
             let subscription = try Self.subscription(id, in: try await subscriptions().subscriptions)
             return try await run(subscription, list, queues: queues, isDryRun)
         }
     }
 
-    /// Runs a source's list once, under a subscription that has no schedule unless it had one before.
+    /// Runs a source's list once. If the source has no subscription yet, it gets one without a schedule.
     ///
-    /// - Throws: as ``sync(_:_:queues:isDryRun:)`` and ``subscribe(_:_:tries:)``.
+    /// - Throws: the errors of ``sync(_:_:queues:isDryRun:)`` and ``subscribe(_:_:tries:)``; also ``VaultError`` with
+    ///   code `invalidArgument` if the source has a subscription with a schedule.
     package func sync(
         _ source: Subscription.Source, _ choices: Subscription.Choices, _ given: SyncList? = nil,
         queues: Bool = false, isDryRun: Bool = false
@@ -34,7 +36,7 @@ extension Vault {
         let list = await list(of: try await subscription(of: source, choices), given)
         return try await subscriptionClock.changing.exclusively {
             let former = try await subscriptions().subscriptions.first { $0.source == source }
-            // Running it here would change its choices unnoticed.
+            // Running a saved subscription here would silently change its choices.
             guard former?.choices.interval == nil else {
                 throw VaultError(
                     .invalidArgument,
@@ -45,7 +47,7 @@ extension Vault {
         }
     }
 
-    /// Returns what the source of a subscription names now. Reading a feed may take a while, so no lock is held.
+    /// Returns the titles that a subscription's source names now. Reading a feed may take a while, so no lock is held.
     func list(of subscription: Subscription, _ given: SyncList?) async -> Result<SyncList, any Error> {
         if let given { return .success(given) }
         do {
@@ -72,8 +74,8 @@ extension Vault {
             guard !isDryRun else { return report }
             let plan = report
             subscription = plan.subscription
-            // Even if the run is interrupted, titles about to arrive and titles that could not be removed belong to the
-            // subscription. It stays due until everything is done.
+            // Even if the run is interrupted, titles that are about to arrive and titles that could not be removed
+            // belong to the subscription. The subscription stays due until everything is done.
             subscription.brought.formUnion(given.brought)
             try await write(subscription)
             written = subscription
@@ -99,7 +101,7 @@ extension Vault {
         }
     }
 
-    /// Records how a run ended, and when the next one is due.
+    /// Records how a run ended, and when the subscription's next run is due.
     private func schedule(_ subscription: inout Subscription, after error: VaultError?) {
         subscription.failure = error.map { Subscription.Failure(code: $0.code.description, message: $0.message) }
         subscription.failures = error == nil ? 0 : subscription.failures + 1
@@ -109,8 +111,8 @@ extension Vault {
         }
     }
 
-    /// Adds the titles that a sync should fetch to the download queue. A title already queued is fetched from the URL
-    /// that the list names now; a paused one stays paused.
+    /// Adds the titles that a sync should fetch to the download queue. A title that is already queued is fetched from
+    /// the URL that the list now names. A paused title stays paused.
     private func queue(_ report: SyncReport) async throws {
         let queued = try await downloads.queuedTitles()
         let orders = report.fetch.filter { title, entry in

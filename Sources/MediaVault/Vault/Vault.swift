@@ -19,39 +19,39 @@ public final class Vault: Sendable {
     private let ownOrigin: CurlOrigin?
     let pool: BlockingPool
     let isUnlockOnVaultDisk: Bool
-    /// The addresses at which this process serves the vault: it never requests anything from itself.
+    /// The addresses at which this process serves the vault. The vault never requests anything from them.
     private let ownListeners = OwnListeners()
     private let wasLocked = Locked(false)
     private let wasDestroyed = Locked(false)
     let loaders: LoaderTable
     /// Issues and verifies playback links and tokens.
     public let tokens: TokenIssuer
-    /// The tokens, named links and sessions that were issued.
+    /// The tokens, named links and sessions that the vault has issued.
     let grants: GrantTable
     /// The viewers, their shares, and how far they have played.
     public let viewers: Viewers
     /// Keeps the vault within its limits.
     let quota: QuotaEnforcer
     let joiner: SegmentJoiner
-    /// The download queue, which runs while a service has started it.
+    /// The download queue, which runs once a service has started it.
     package let downloads: DownloadQueue
-    /// Runs the subscriptions while a service has started it.
+    /// Runs the subscriptions, once a service has started it.
     let subscriptionClock = SubscriptionClock()
-    /// The manifests that are being played.
+    /// Serves manifests to players.
     let manifests: ManifestPlayback
-    /// How origins are reached.
+    /// The network settings in force.
     let network: NetworkInForce
     /// Administers the keys: generations, slots, backups, resealing, shredding and the audit log.
     public let keys: KeyAdministration
     private let upkeep = Locked<Task<Void, Never>?>(nil)
     let accessTimes = Locked(AccessTimes())
-    /// Work that must end before the store closes.
+    /// The background work that must end before the store is closed.
     let backgroundTasks: BackgroundTasks
 
-    /// The version of the library, which origins see in `User-Agent`.
+    /// The version of the library, which is sent to origins in `User-Agent`.
     public static let version = "0.1.0"
 
-    /// The wall clock of this vault, in seconds since 1970: the service judges by it, too.
+    /// The time on this vault's wall clock, in seconds since 1970. The service uses the same clock.
     package var now: Int64 { store.now() }
 
     private init(store: VaultStore, keyringFile: String, options: VaultOptions, isUnlockOnVaultDisk: Bool) {
@@ -84,7 +84,7 @@ public final class Vault: Sendable {
                 playbackPriority: PlaybackPriority(),
                 mode: ModeInForce(ofRun: options.access == .reader ? .offline : options.mode)),
             answers: AnswerLog())
-        // The shares of a title end with it, before anyone can request it again.
+        // When a title is removed, its shares are ended before anyone can request it again.
         let shared = viewers
         loaders.onRemoval.withLock { $0 = { try? shared.followResources() } }
         let tasks = BackgroundTasks()
@@ -92,7 +92,7 @@ public final class Vault: Sendable {
         let queue = DownloadQueue(loaders)
         downloads = queue
         store.onRestore.withLock { onRestore in
-            // These objects hold the store.
+            // The references are weak, because these objects hold the store.
             onRestore = { [weak grants, weak shared, weak network, weak queue, weak store] in
                 grants?.reload()
                 shared?.reload()
@@ -116,12 +116,12 @@ public final class Vault: Sendable {
 
     /// Opens a vault.
     ///
-    /// An owner takes the vault's lock, and completes what the last owner left unfinished. A passphrase takes most of a
-    /// second.
+    /// An owner takes the vault's lock, and completes the work that the last owner left unfinished. With a passphrase,
+    /// opening takes most of a second.
     ///
     /// - Throws: ``VaultError`` with code `noVault`, `owned`, `wrongKey`, `looseKeyFile`, `damagedKeyring`,
     ///   `tamperedKeyring`, `foreignKeyring`, `olderKeyring`, `integrity` or `storage`; `invalidArgument` if a size
-    ///   limit could only be kept by removing what no limit may remove.
+    ///   limit could be kept only by removing what no limit may remove.
     public static func open(
         _ place: VaultPlace, unlock: Unlock, options: VaultOptions = VaultOptions()
     ) async throws -> Vault {
@@ -135,7 +135,7 @@ public final class Vault: Sendable {
             try? await vault.pool.run { removed.load(from: store) }
             await vault.quota.enforceLimits()
             do {
-                // This comes before anything could be evicted to keep the limit.
+                // Check this before anything can be evicted to keep the limit.
                 try await vault.quota.requireReachableLimits()
             } catch {
                 await vault.close()
@@ -148,8 +148,9 @@ public final class Vault: Sendable {
         return vault
     }
 
-    /// Closes the vault: ends all readers and fetches, seals and commits the bytes received, closes the index, wipes
-    /// every key, even while readers exist, and forgets the records that it had read. A second call does nothing.
+    /// Closes the vault: ends all readers and fetches, seals and commits the bytes that were received, closes the
+    /// index, wipes every key, even while readers exist, and forgets the records that it had read. A second call does
+    /// nothing.
     public func close() async {
         guard loaders.beginClosing() else { return }
         let upkeep = upkeep.withLock { $0 }
@@ -169,7 +170,7 @@ public final class Vault: Sendable {
         }
         let (store, visited, grants, viewers) = (store, accessTimes.withLock { $0.take() }, grants, viewers)
         let removed = loaders.environment.removed
-        // Everything that matters is already committed; the next owner would do the rest.
+        // Everything that matters has already been committed; the next owner would do whatever fails here.
         try? await pool.run {
             try store.touch(visited)
             try? grants.writeUses()
@@ -179,7 +180,7 @@ public final class Vault: Sendable {
         }
         loaders.refuse(VaultError.vaultClosed)
         for loader in ended { loader.record.retire() }
-        // If random bytes or memory are not available, the keys stay in locked memory until the process ends.
+        // If no random bytes or memory are available, the keys stay in locked memory until the process ends.
         try? store.keyring.close()
         quota.end()
         manifests.end()
@@ -189,8 +190,7 @@ public final class Vault: Sendable {
         forgetRecords()
     }
 
-    /// Forgets the records that were in memory: credentials, names, and anything that reveals which titles the vault
-    /// has.
+    /// Discards the records in memory: credentials, names, and anything else that reveals which titles the vault has.
     private func forgetRecords() {
         grants.forget()
         viewers.forget()
@@ -201,7 +201,7 @@ public final class Vault: Sendable {
         loaders.environment.removed.forget()
     }
 
-    /// Closes the vault, and records that a user wanted its keys wiped.
+    /// Closes the vault, and records that a user asked for its keys to be wiped.
     package func lock() async {
         wasLocked.withLock { $0 = true }
         await close()
@@ -218,13 +218,13 @@ public final class Vault: Sendable {
     /// Every resource key is deleted from the index, its log and the backup, a receipt is written, the keyring file is
     /// overwritten and removed, and the segment files are removed. Then the vault is closed.
     ///
-    /// The audit log stays: ``KeyAdministration/audit(_:unlock:)`` checks it without a key. An earlier copy of the
-    /// keyring, a backup of it, or a copy of the folder still opens what it opened before.
+    /// The audit log stays, and ``KeyAdministration/audit(_:unlock:)`` can check it without a key. An earlier copy of
+    /// the keyring, a backup of it, or a copy of the folder still opens what it opened before.
     ///
     /// - Parameter vaultID: the id of the vault to destroy, in hex: ``VaultStatus/vaultID``.
-    /// - Throws: ``VaultError``: `invalidArgument` if the id is another vault's, `owned` if this process is not the
-    ///   owner, `busy` if another key operation is running, `storage` if something cannot be written; destroy the vault
-    ///   again in that case.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the id is another vault's; `owned` if this process is
+    ///   not the owner; `busy` if another key operation is running; `storage` if something cannot be written, in which
+    ///   case the vault should be destroyed again.
     public func destroy(vaultID: String) async throws -> DestructionReport {
         let report = try await keys.destroy(vaultID: vaultID)
         wasDestroyed.withLock { $0 = true }
@@ -234,15 +234,16 @@ public final class Vault: Sendable {
 
     /// Checks that this process owns the vault.
     ///
-    /// - Throws: ``VaultError`` with code `owned` if it does not.
+    /// - Throws: ``VaultError`` with code `owned` if this process does not own the vault.
     package func requireOwner(to act: String) throws { try store.requireOwner(to: act) }
 
     // MARK: Reading
 
-    /// Returns length, type and validators of a resource, from the vault or else from its origin.
+    /// Returns the length, type and validators of a resource, from the vault if it knows them, otherwise from the
+    /// origin.
     ///
-    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know them and the mode forbids requests,
-    ///   otherwise as ``read(_:range:)-(MediaReference,_)``.
+    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know them and the mode forbids requests;
+    ///   otherwise the errors of ``read(_:range:)-(MediaReference,_)``.
     public func information(for reference: MediaReference) async throws -> ContentInformation {
         let (loader, lease) = try await use(reference)
         defer { withExtendedLifetime(lease) {} }
@@ -250,9 +251,10 @@ public final class Vault: Sendable {
         return try await loader.learnInformation()
     }
 
-    /// Returns what is known of a resource without reading it, from the vault or else from its origin; for HEAD.
+    /// Returns what a HEAD request can report about a resource, from the vault if it knows it, otherwise from the
+    /// origin.
     ///
-    /// - Throws: as ``information(for:)-(MediaReference)``.
+    /// - Throws: the errors of ``information(for:)-(MediaReference)``.
     public func head(of reference: MediaReference) async throws -> MediaHead {
         try await head(of: name(reference))
     }
@@ -269,11 +271,12 @@ public final class Vault: Sendable {
 
     /// Opens a resource for reading.
     ///
-    /// Returns as soon as the length and type are known and the first byte is available, from the vault or from the
-    /// origin.
+    /// This returns as soon as the length and type are known and the first byte is available, from the vault or from
+    /// the origin.
     ///
-    /// - Throws: ``VaultError``: `notHeld` (offline, and the first byte is missing), `unreachable`, `refused` (with
-    ///   `originStatus`), `invalidResponse`, `unsatisfiableRange` (with `length` if known), `integrity`, `closed`.
+    /// - Throws: ``VaultError`` with code `notHeld` if the first byte is missing and requests are not allowed;
+    ///   `unreachable`; `refused` (with `originStatus`); `invalidResponse`; `unsatisfiableRange` (with `length` if
+    ///   known); `integrity`; or `closed`.
     public func read(_ reference: MediaReference, range: RequestedRange = .whole) async throws -> MediaReader {
         try await read(name(reference), range: range)
     }
@@ -292,7 +295,7 @@ public final class Vault: Sendable {
         return MediaReader(opening, of: reference, loader: loader, lease: lease)
     }
 
-    /// Returns the loader of a resource, which all its users share.
+    /// Returns the loader of a resource, which is shared by all users of the resource.
     func use(_ reference: MediaReference) async throws -> (ResourceLoader, LoaderLease) {
         try await loaders.use(reference)
     }
@@ -300,12 +303,13 @@ public final class Vault: Sendable {
     /// Returns the loader of a resource if the resource is in use, or was used recently.
     func loader(of id: ResourceID) -> ResourceLoader? { loaders.loader(of: id) }
 
-    /// Names the resource behind a reference.
+    /// Names the resource to which a reference leads.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if the reference cannot be used; `closed`.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the reference cannot be used; `closed` if the vault is
+    ///   closed.
     package func name(_ reference: MediaReference) async throws -> NamedResource { try await loaders.name(reference) }
 
-    /// Returns a named resource, with a new name if its name has changed since.
+    /// Returns a named resource, under its new name if its name has changed since.
     func current(_ resource: NamedResource) async throws -> NamedResource {
         names.isCurrent(resource) ? resource : try await name(resource.reference)
     }
@@ -326,7 +330,7 @@ public final class Vault: Sendable {
         upkeep.withLock { $0 = task }
     }
 
-    /// Does the periodic work, once a second.
+    /// Does the periodic work. It is called once a second.
     func runPeriodicWork(now: ContinuousClock.Instant) async {
         for loader in loaders.all {
             loader.change { $0.tick(now: now) }
@@ -350,7 +354,7 @@ public final class Vault: Sendable {
                 try store.backUpCatalogIfDue(now: now)
             }
         } catch {
-            // Failed periodic work is tried again a second later.
+            // Periodic work that failed is tried again a second later.
             accessTimes.withLock { $0.putBack(visited) }
         }
     }

@@ -4,36 +4,36 @@ package import VaultStorage
 public struct VaultOptions: Sendable {
     /// What this process may do with the vault.
     public enum Access: Sendable {
-        /// Fetches, seals, repairs and changes the vault: one process at a time.
+        /// The process fetches, seals, repairs and changes the vault. Only one process at a time can be an owner.
         case owner
-        /// Reads while another process may own the vault: needs no lock, and fetches nothing.
+        /// The process reads the vault, even while another process owns it. It needs no lock, and fetches nothing.
         case reader
     }
 
     /// Whether this process is an owner or a reader.
     public var access: Access
-    /// The mode while the vault is open; nil for the mode in the vault's settings, or ``VaultMode/online`` if they have
-    /// none. A reader is always offline.
+    /// The mode while the vault is open. Nil stands for the mode in the vault's settings, or ``VaultMode/online`` if
+    /// none is set. A reader is always offline.
     public var mode: VaultMode?
-    /// The source of remote bytes; nil for libcurl.
+    /// The source of remote bytes; nil to use libcurl.
     public var origin: (any Origin)?
-    /// The limits while the vault is open. Each member overrides the one in the settings; 0 lifts the limit. Nil uses
-    /// the limits of the settings.
+    /// The limits while the vault is open. Each member overrides the one in the settings, and 0 lifts the limit; nil
+    /// leaves all limits to the settings.
     public var limits: StorageLimits?
-    /// The file system with the vault's files.
+    /// The file system that contains the vault's files.
     package var fileSystem: any FileSystem = PosixFileSystem()
-    /// The wall clock.
+    /// The wall clock, which returns the seconds since 1970.
     package var now: @Sendable () -> Int64 = WallClock.now
     /// How to retry failed requests to an origin.
     package var retry = RetryPolicy()
-    /// Whether the vault does its periodic work by itself; if not, the caller does it when it chooses.
+    /// Whether the vault does its periodic work by itself. If not, the caller does it at times of its choice.
     package var isSelfMaintaining = true
 
-    /// Called if another process owns the vault, with the error and the number of earlier attempts; returns whether to
-    /// try again. By then, the keyring has been unlocked, and it stays unlocked.
+    /// A closure to call if another process owns the vault, with the error and the number of earlier attempts. It
+    /// returns whether to try again. The keyring has been unlocked by then, and stays unlocked.
     package var whenOwned: (@Sendable (_ refusal: VaultError, _ tries: Int) async throws -> Bool)?
 
-    /// Creates options: by default, for an owner that fetches missing bytes with libcurl.
+    /// Creates options. By default they are for an owner that fetches missing bytes with libcurl.
     public init(
         access: Access = .owner, mode: VaultMode? = nil, origin: (any Origin)? = nil, limits: StorageLimits? = nil
     ) {

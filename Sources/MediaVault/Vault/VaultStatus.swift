@@ -2,9 +2,9 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-/// Counts and state of a vault. It contains no secrets, and nothing that the vault's owner could not see.
+/// The counts and the state of a vault. They contain no secrets, and nothing that the vault's owner could not see.
 public struct VaultStatus: Hashable, Sendable {
-    /// The vault's id, 32 hex digits.
+    /// The vault's id, as 32 hex digits.
     public let vaultID: String
     /// The number of resources; a title counts as one, with all its parts.
     public let resources: Int
@@ -16,10 +16,10 @@ public struct VaultStatus: Hashable, Sendable {
     public let bytesFetched: Int64
     /// The generation that new resources use.
     public let generation: Int
-    /// Whether all keys are in locked memory; if not, they may be written to the swap device.
+    /// Whether all keys are in locked memory. If not, they may be written to the swap device.
     public let keysLocked: Bool
-    /// Whether this process's memory may be written to a swap device: media in any case, and keys if they are not
-    /// locked.
+    /// Whether this process's memory may be written to a swap device. In that case media can be written there, and also
+    /// keys that are not locked.
     public let swapInReach: Bool
     /// How the keyring was unlocked: `key-file`, `passphrase`, `command` or `credential`.
     public let unlockMethod: String
@@ -35,12 +35,12 @@ public struct VaultStatus: Hashable, Sendable {
     public let storeFailure: String?
     /// Whether the secret that unlocks the vault is on the vault's own disk, so that a stolen disk can be opened.
     public let isUnlockOnVaultDisk: Bool
-    /// The number of entries of the download queue in each state.
+    /// The number of entries in each state of the download queue.
     package let downloads: DownloadCounts
 }
 
 extension Vault {
-    /// Returns counts and state of the vault.
+    /// Returns the counts and the state of the vault.
     public func status() async throws -> VaultStatus {
         let store = store
         let rests = isUnlockOnVaultDisk
@@ -62,10 +62,10 @@ extension Vault {
         }
     }
 
-    /// Reports once if keys could not be locked in memory: a message with the reason and a remedy.
+    /// Returns a sequence that reports once if keys could not be locked in memory, with the reason and a remedy.
     ///
-    /// A failure that is already known is reported at once, a later one when it occurs; then the sequence ends. All
-    /// vaults of a process share the memory for keys.
+    /// A failure that is already known is reported at once; a later one is reported when it occurs. Then the sequence
+    /// ends. All vaults of a process share the memory for keys.
     public func memoryWarnings() -> AsyncStream<String> {
         let (stream, continuation) = AsyncStream.makeStream(of: String.self)
         let telling = Task {
@@ -79,7 +79,7 @@ extension Vault {
     /// Whether this process may change the vault. If it only reads the vault, it stores nothing.
     package var isOwner: Bool { store.isOwner }
 
-    /// The work done since the vault was opened.
+    /// The amount of work done since the vault was opened.
     package var work: VaultWork {
         let work = store.work
         return VaultWork(
@@ -87,14 +87,14 @@ extension Vault {
             damaged: work.damaged.total, originErrors: loaders.environment.originErrors.all)
     }
 
-    /// Returns when the whole vault was last verified, in seconds since 1970, and whether no damage was left; nil if it
-    /// was never verified, or if the index cannot be read.
+    /// Returns when the whole vault was last verified, in seconds since 1970, and whether no damage was left; nil if
+    /// the vault was never verified, or if the index cannot be read.
     package func lastVerification() async -> (time: Int64, isSound: Bool)? {
         let store = store
         return try? await pool.run { try store.lastVerification().map { ($0.time, $0.isSound) } }
     }
 
-    /// Measures the disk that has the vault; returns nil if its file system does not report free bytes.
+    /// Measures the vault's disk; nil if its file system does not report free bytes.
     package func diskSpace() async -> DiskSpace? {
         let store = store
         return try? await pool.run {
@@ -104,11 +104,11 @@ extension Vault {
         }
     }
 
-    /// Returns unguessable text of 32 hexadecimal digits, for a marker that must not occur in media.
+    /// Returns an unguessable text of 32 hexadecimal digits, for use as a marker that must not occur in media.
     package func randomText() throws -> String { Hex.encode(try SecureRandom.bytes(16, "text")) }
 }
 
-/// The work that a vault has done since it was opened.
+/// The amount of work that a vault has done since it was opened.
 package struct VaultWork: Hashable, Sendable {
     /// The number of media bytes that origins have sent.
     package let fetched: Int64
@@ -118,14 +118,14 @@ package struct VaultWork: Hashable, Sendable {
     package let sealed: Int64
     /// The number of blocks and files that failed their check when they were read.
     package let damaged: Int64
-    /// The number of failed requests to origins, by kind; a kind that did not occur is absent.
+    /// The number of failed requests to origins, by kind. A kind that did not occur is absent.
     package let originErrors: [OriginErrors.Kind: Int64]
 }
 
-/// The disk that has a vault.
+/// The size and free space of a vault's disk.
 package struct DiskSpace: Hashable, Sendable {
-    /// The bytes that are free.
+    /// The number of free bytes.
     package let free: Int64
-    /// The size of its file system in bytes; nil if that is not reported.
+    /// The size of the disk's file system in bytes; nil if the size is not reported.
     package let size: Int64?
 }

@@ -4,18 +4,18 @@ import VaultStorage
 /// The options of ``Vault/verify(_:of:)``.
 public struct VerifyOptions: Hashable, Codable, Sendable {
     /// Whether to fetch damaged ranges again, and to adopt files that are not in the index or move them to quarantine.
-    /// Only an owner can.
+    /// Only an owner can repair.
     public var repairs: Bool
-    /// The percentage of segments to open, chosen at random; nil for all.
+    /// The percentage of segments to open, chosen at random; nil to open all.
     public var sample: Double?
-    /// The maximum number of bytes opened per second; nil for no limit.
+    /// The maximum number of bytes to open per second; nil for no limit.
     public var bytesPerSecond: Int64?
 
-    /// Whether a repair also removes titles and records that only a retired generation could open. Without it, they
-    /// stay: the keyring of their time still opens them.
+    /// Whether a repair also removes titles and records that only a retired generation could open. Otherwise they are
+    /// kept, because the keyring of their time still opens them.
     public var forgetsRetired: Bool
 
-    /// Creates options: by default to open everything, change nothing, and have no rate limit.
+    /// Creates options. By default a check opens everything, changes nothing, and has no rate limit.
     public init(
         repairs: Bool = false, sample: Double? = nil, bytesPerSecond: Int64? = nil, forgetsRetired: Bool = false
     ) {
@@ -25,9 +25,11 @@ public struct VerifyOptions: Hashable, Codable, Sendable {
         self.bytesPerSecond = bytesPerSecond
     }
 
-    /// Whether every segment is opened.
+    /// Whether every segment is to be opened.
     var opensAll: Bool { sample ?? 100 >= 100 }
 
+    /// Checks that the options are valid.
+    ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if an option is invalid.
     package func check(isOwner: Bool) throws {
         guard isOwner || !repairs else {
@@ -47,29 +49,29 @@ public struct VerifyOptions: Hashable, Codable, Sendable {
 
 /// The progress of a check.
 public struct VerifyProgress: Hashable, Codable, Sendable {
-    /// The number of plaintext bytes opened.
+    /// The number of plaintext bytes that have been opened.
     public let bytesOpened: Int64
-    /// The number of plaintext bytes to open, as known at the beginning.
+    /// The number of plaintext bytes to open, as counted at the beginning.
     public let bytesTotal: Int64
-    /// The number of segments checked.
+    /// The number of segments that have been checked.
     public let segments: Int
-    /// The number of segments to check.
+    /// The number of segments to check, as counted at the beginning.
     public let segmentsTotal: Int
     /// The number of damaged items found so far.
     public let damage: Int
-    /// The result; nil except in the last element. Not part of the JSON.
+    /// The final report; nil except in the last element. It is not part of the JSON.
     public internal(set) var report: VerifyReport?
 
     private enum CodingKeys: CodingKey { case bytesOpened, bytesTotal, segments, segmentsTotal, damage }
 }
 
-/// What ``Vault/verify(_:of:)`` found and repaired. It contains no secrets: URLs have no queries.
+/// The findings and repairs of ``Vault/verify(_:of:)``. The report contains no secrets; its URLs have no queries.
 public struct VerifyReport: Hashable, Sendable {
-    /// Files that are not in the index. They are not damage.
+    /// The files that are not in the index, by kind. They do not count as damage.
     public struct Orphans: Hashable, Codable, Sendable {
-        /// Complete segments whose bytes are not held elsewhere: a repair adopts them.
+        /// The number of complete segments whose bytes are not held elsewhere. A repair adopts them.
         public internal(set) var good = 0
-        /// All other files: a repair moves them to `quarantine/`.
+        /// The number of all other files. A repair moves them to `quarantine/`.
         public internal(set) var strange = 0
         /// The number of good orphans that were adopted.
         public internal(set) var adopted = 0
@@ -77,27 +79,27 @@ public struct VerifyReport: Hashable, Sendable {
         public internal(set) var quarantined = 0
     }
 
-    /// The number of plaintext bytes opened.
+    /// The number of plaintext bytes that were opened.
     public internal(set) var bytesOpened: Int64 = 0
-    /// The number of segments checked.
+    /// The number of segments that were checked.
     public internal(set) var segments = 0
-    /// The number of damaged items by class; a class that was not found is absent.
+    /// The number of damaged items by class. A class that was not found is absent.
     public internal(set) var damage: [DamageClass: Int] = [:]
     /// The number of damaged items that were not repaired.
     public internal(set) var remaining = 0
-    /// Files that the operating system failed to read: nothing is known about their bytes.
+    /// The number of files that the operating system failed to read. Nothing is known about their bytes.
     public internal(set) var unreadable = 0
-    /// Files that are not in the index.
+    /// The files that are not in the index.
     public internal(set) var orphans = Orphans()
-    /// The number of bytes fetched again to replace damaged ones.
+    /// The number of bytes that were fetched again to replace damaged ones.
     public internal(set) var bytesRefetched: Int64 = 0
-    /// The damaged resources, at most ``maxNamed``.
+    /// The damaged resources; at most ``maxNamed`` are listed.
     public internal(set) var resources: [DamagedResource] = []
     /// The number of damaged resources.
     public internal(set) var damagedResources = 0
     /// The number of resources that a repair brought back from `catalog.backup`.
     public internal(set) var restored = 0
-    /// The kinds of records with some that do not open.
+    /// The kinds of records of which some do not open.
     public internal(set) var records: [DamagedRecords] = []
 
     /// The maximum number of damaged resources that a report lists.
@@ -105,7 +107,7 @@ public struct VerifyReport: Hashable, Sendable {
 
     /// The number of damaged items found.
     public var found: Int { damage.values.reduce(0, +) }
-    /// Whether everything could be read, and no damage is left.
+    /// Whether everything could be read, and no damage remains.
     public var isSound: Bool { remaining == 0 && unreadable == 0 }
 
     mutating func note(_ damageClass: DamageClass, _ count: Int = 1, isMended: Bool) {
@@ -120,7 +122,7 @@ public struct VerifyReport: Hashable, Sendable {
     }
 }
 
-// The report as the API and the command write it: with its verdict, and with a count for every class of damage.
+// The report as the API and the command write it, with its verdict and with a count for every class of damage.
 extension VerifyReport: Codable {
     private enum CodingKeys: CodingKey {
         case sound, bytesOpened, segments, damage, remaining, unreadable, orphans, bytesRefetched, resources
@@ -129,7 +131,7 @@ extension VerifyReport: Codable {
 
     /// Reads a report.
     ///
-    /// - Throws: `DecodingError` if it is not one.
+    /// - Throws: `DecodingError` if the decoder's content is not a report.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         bytesOpened = try members.decode(Int64.self, forKey: .bytesOpened)
@@ -166,19 +168,19 @@ extension VerifyReport: Codable {
 
 /// The classes of damage that ``Vault/verify(_:of:)`` distinguishes.
 public enum DamageClass: String, Hashable, CaseIterable, Codable, CodingKeyRepresentable, Sendable {
-    /// The file of a segment is missing.
+    /// A segment's file is missing.
     case missing
-    /// The file of a segment is longer or shorter than its row states.
+    /// A segment's file is longer or shorter than its row states.
     case size
-    /// The header of a file is damaged, or belongs to another segment.
+    /// A file's header is damaged, or belongs to another segment.
     case header
-    /// The header is the segment's, but sealed under another key than its row states.
+    /// A file's header is that of its segment, but is sealed under another key than the row states.
     case key
-    /// A block fails authentication or is cut short; also a block that failed earlier and was not fetched again.
+    /// A block fails authentication or is cut short, or it failed earlier and has not been fetched again.
     case block
-    /// A row of a segment is invalid, or names bytes that another segment holds.
+    /// A segment's row is invalid, or names bytes that another segment holds.
     case row
-    /// The rows of a resource fail authentication: nothing of it can be opened.
+    /// A resource's rows fail authentication, so none of the resource can be opened.
     case resource
     /// The vault's settings fail authentication.
     case settings
@@ -186,15 +188,15 @@ public enum DamageClass: String, Hashable, CaseIterable, Codable, CodingKeyRepre
     case record
 }
 
-/// Records of one kind that do not open.
+/// The records of one kind that do not open.
 public struct DamagedRecords: Hashable, Codable, Sendable {
-    /// What they are, in the plural: `viewers`, `shares of titles`.
+    /// What the records are, in the plural: `viewers`, `shares of titles`.
     public let kind: String
-    /// How many there are.
+    /// The number of these records.
     public let count: Int
-    /// Whether a repair deleted them, because nothing could open them.
+    /// Whether a repair deleted the records, because nothing could open them.
     public let isRepaired: Bool
-    /// Why they were not repaired, and what to do; nil if they were.
+    /// Why the records were not repaired, and what to do; nil if they were repaired.
     @OrNull public internal(set) var problem: String?
 
     private enum CodingKeys: String, CodingKey {
@@ -203,19 +205,19 @@ public struct DamagedRecords: Hashable, Codable, Sendable {
     }
 }
 
-/// A resource with damage.
+/// A resource in which damage was found.
 public struct DamagedResource: Hashable, Codable, Sendable {
-    /// Its id in the vault, 64 hex digits.
+    /// The resource's id in the vault, as 64 hex digits.
     public let id: String
-    /// Its URL without the query; nil if the rows that contain it do not open.
+    /// The resource's URL without its query; nil if the rows that contain it do not open.
     @OrNull public internal(set) var url: String?
     /// The number of damaged items by class.
     public let damage: [DamageClass: Int]
     /// The ranges that could not be opened, in ascending order.
     public let ranges: [ByteRange]
-    /// Whether all damage was repaired.
+    /// Whether all of the resource's damage was repaired.
     public let isRepaired: Bool
-    /// Why it was not repaired, and what to do; nil if it was, or if no repair was tried.
+    /// Why the damage was not repaired, and what to do; nil if it was repaired, or if no repair was tried.
     @OrNull public internal(set) var problem: String?
 
     private enum CodingKeys: String, CodingKey {

@@ -1,9 +1,9 @@
 import VaultModel
 import VaultStorage
 
-// The changes of a repair, in the index and in loaders.
+// The changes that a repair makes in the index and in loaders.
 extension Verifier {
-    /// Invalidates a block or a whole segment, so that it becomes a gap.
+    /// Invalidates a block or a whole segment, so that its bytes become a gap.
     func invalidate(_ segment: SegmentID, for failure: SegmentFailure, of resource: ResourceID) async throws {
         let store = store
         for loader in loaders.loaders(reading: resource) {
@@ -22,7 +22,7 @@ extension Verifier {
 
     /// Adopts a file that is a complete segment according to its own header.
     ///
-    /// - Returns: false if its bytes are held or are being fetched; the next check tries again.
+    /// - Returns: false if its bytes are already held or its resource is in use. The next check then tries again.
     func adopt(_ claimed: ClaimedSegment) async throws -> Bool {
         let loader = loaders.loader(of: claimed.resource)
         guard loader?.isIdle ?? true else { return false }
@@ -40,10 +40,10 @@ extension Verifier {
         return true
     }
 
-    /// Fetches only these ranges of a representation again; returns when they are durable.
+    /// Fetches the given ranges of a representation again, and returns when they are durable.
     ///
-    /// - Returns: the number of bytes fetched.
-    /// - Throws: ``VaultError`` whose message states why the ranges cannot be fetched and what to do.
+    /// - Returns: the number of bytes that were missing and have been fetched.
+    /// - Throws: ``VaultError`` whose message says why the ranges cannot be fetched, and what to do.
     func mend(
         _ gaps: ByteRanges, of representation: RepresentationID, _ resource: StoredResource
     ) async throws -> Int64 {
@@ -61,7 +61,7 @@ extension Verifier {
                 .changed,
                 "\(loader.url) has no validator to tell its versions apart; remove it and fetch it again")
         }
-        // Other readers may have fetched some of these ranges since they were checked; their bytes must not be counted.
+        // Other readers may have fetched some of these ranges since the check; those bytes must not be counted.
         let missing = loader.look { state in gaps.subtracting(state.map.covered) }
         for range in missing.ranges { try await refetch(range, by: loader) }
         let (rest, failure) = loader.look { state in (gaps.subtracting(state.map.covered), state.storeFailure) }
@@ -71,7 +71,7 @@ extension Verifier {
         return missing.byteCount
     }
 
-    /// Copies a range of a file into a pack, from the copy that readers use.
+    /// Copies a range of a part into a pack, from the copy of the part that readers use.
     func copy(_ range: ByteRange, of part: PackedPart, to pack: StoredResource) async throws {
         let (store, id, url) = (store, part.id, try MediaURL(part.metadata.url))
         let (loader, lease) = try loaders.use(pack)

@@ -1,7 +1,7 @@
 import VaultModel
 import VaultStorage
 
-// From the index to the files.
+// Checks the rows in the index, and from there the files.
 extension Verifier {
     mutating func checkSettings() async throws {
         do {
@@ -12,7 +12,7 @@ extension Verifier {
         }
     }
 
-    /// Restores what only `catalog.backup` still opens, before anything that does not open is given up.
+    /// Restores rows that only `catalog.backup` still has intact, before anything that does not open is given up.
     mutating func restore() async throws {
         let found = try await blocking { try $0.restoreFromBackup() }
         for (kind, count) in [(DamageClass.resource, found.resources), (.row, found.rows), (.record, found.records)]
@@ -22,7 +22,7 @@ extension Verifier {
         report.restored = found.resources
     }
 
-    /// Checks that the records of every kind open. A repair deletes those that nothing can open.
+    /// Checks that the records of every kind open. A repair deletes records that nothing can open.
     mutating func checkRecords() async throws {
         for found in try await rows({ try $0.unreadableRecords() }) {
             try await requireNewestKeys()
@@ -48,9 +48,10 @@ extension Verifier {
         return isRepair ? "they cannot be deleted now; repair again" : "a repair restores them, or deletes them"
     }
 
-    /// Throws if the owner has changed the keys in the meantime: what this process cannot open is then not damage.
+    /// Checks that the owner has not changed the keys during this check. If it has, rows that this process cannot open
+    /// are not damage.
     ///
-    /// - Throws: ``VaultError`` with code `olderKeyring`.
+    /// - Throws: ``VaultError`` with code `olderKeyring` if the keys were changed.
     private func requireNewestKeys() async throws {
         guard try await blocking({ try $0.index.isNewerThanKeyring() }) else { return }
         throw VaultError(
@@ -68,7 +69,7 @@ extension Verifier {
         }
     }
 
-    /// Checks the rows and the segments of one resource.
+    /// Checks one resource's rows and segments.
     mutating func check(_ id: ResourceID) async throws {
         let resource: StoredResource
         do {
@@ -89,8 +90,8 @@ extension Verifier {
         try await checkCover(of: resource)
     }
 
-    /// Reports that the row of a resource's serving representation is missing. A repair makes the resource fetchable
-    /// again, unless the row can be restored.
+    /// Reports that the row of a resource's serving representation is missing. Unless the row can be restored, a repair
+    /// makes the resource fetchable again.
     private mutating func settleMissingServing(of resource: StoredResource) async throws {
         let id = resource.id
         var problem: String?
@@ -110,7 +111,8 @@ extension Verifier {
                 isRepaired: problem == nil, problem: problem))
     }
 
-    /// Returns why a resource stays as it is: a repair restores it, or may be able to later; nil if no repair can.
+    /// Returns why a damaged resource is left as it is, because a repair can restore it, or may be able to later; nil
+    /// if no repair can restore it.
     private func restoration(of id: ResourceID, _ what: String) async throws -> String? {
         do {
             let canRestore = try await blocking { try $0.canRestore(id) }
@@ -120,8 +122,8 @@ extension Verifier {
         }
     }
 
-    /// Checks that the rows of the files in a pack open, and that a resource that is not a pack has none; a repair
-    /// deletes rows that fail.
+    /// Checks that the rows of a pack's files open, and that a resource that is not a pack has no such rows. A repair
+    /// deletes rows that fail this check.
     private mutating func checkParts(of pack: StoredResource) async throws {
         let count = try await blocking { try $0.index.packedParts(of: pack).unopened }
         guard count > 0 else { return }
@@ -129,7 +131,7 @@ extension Verifier {
         note(count, of: pack, "rows of \(count) parts do not open; repair it, and fetch the title again")
     }
 
-    /// Checks that a resource is linked to the titles that it names and to no others; a repair corrects its links.
+    /// Checks that a resource is linked to exactly the titles that it names. A repair corrects its links.
     private mutating func checkLinks(of resource: StoredResource) async throws {
         let count = try await blocking { try $0.index.wrongLinks(of: resource.id) }
         guard count > 0 else { return }
@@ -137,10 +139,10 @@ extension Verifier {
         note(count, of: resource, "its rows do not link it to the titles that it names, or to others; repair it")
     }
 
-    /// Checks that the cover that was set for a resource opens. Nothing here can restore it.
+    /// Checks that the cover that was set for a resource opens. A repair cannot restore a cover.
     private mutating func checkCover(of resource: StoredResource) async throws {
         guard try await blocking({ try $0.index.lacksCover(resource) }) else { return }
-        // The resource may have got another cover or another key since its row was read.
+        // The resource may have got another cover or another key since its row was read, so read the row again.
         guard let now = try await blocking({ try $0.index.resource(resource.id) }),
             try await blocking({ try $0.index.lacksCover(now) })
         else { return }
@@ -160,8 +162,8 @@ extension Verifier {
                 ranges: [], isRepaired: repairs, problem: repairs ? nil : problem))
     }
 
-    /// Removes a resource that no key of the keyring opens, if repairs are requested. It stays if it can be restored,
-    /// or if a retired generation opened it, unless the options forget such resources.
+    /// Reports a resource that no key of the keyring opens. A repair removes it, unless it can be restored, or unless
+    /// it was opened by a retired generation and the options keep such resources.
     private mutating func settle(unopened id: ResourceID) async throws {
         var problem: String?
         if let restoration = try await restoration(of: id, "its rows are damaged") {
@@ -190,7 +192,7 @@ extension Verifier {
     private mutating func check(
         _ representation: RepresentationID, of resource: StoredResource
     ) async throws -> RepresentationLedger {
-        // The bytes of a file that has left a pack stay in its segments, but nothing reads them.
+        // When a part leaves a pack, its bytes stay in the pack's segments, but nothing reads them.
         var used: ByteRanges?
         if resource.metadata.isPack {
             let parts = try await blocking { try $0.index.packedParts(of: resource).parts }
@@ -204,7 +206,7 @@ extension Verifier {
             let page = try await rows {
                 try $0.segments(of: representation, after: after, limit: Self.rowsPerPage)
             }
-            // If the segment was replaced in between, its replacement begins at the same byte and may be on this page.
+            // If that segment was replaced in between, its replacement begins at the same byte and may be on this page.
             if let previous { _ = try await isStillThere(previous, &ledger) }
             previous = page.last?.description
             for row in page { try await check(row, of: resource, &ledger) }
@@ -225,7 +227,7 @@ extension Verifier {
         report.segments += 1
         do {
             let (reader, size) = try await blocking { store in
-                // A resealed segment has another key than the resource that was read.
+                // A segment that was resealed in between has another key than the resource that was read.
                 let resource =
                     resource.keys[segment.keyNumber] == nil
                     ? try store.index.resource(resource.id) ?? resource : resource
@@ -233,7 +235,7 @@ extension Verifier {
                 return (reader, try reader.fileSize())
             }
             let bad = try await badBlocks(of: segment, reader).subtracting(row.badBlocks)
-            // A segment that lost its end is correct once the blocks that it lost are known to be bad.
+            // A file that lost its end is correct once the lost blocks are recorded as bad.
             let isMisfit = !row.isOpen && (size > segment.fileSize || (size < segment.fileSize && !bad.isEmpty))
             guard !bad.isEmpty || isMisfit else { return }
             guard try await isStillThere(segment, &ledger) else { return }
@@ -257,7 +259,7 @@ extension Verifier {
         }
     }
 
-    /// Returns whether a row still exists. An owner may have removed the segment since the row was read.
+    /// Returns whether a segment's row still exists. The owner may have removed the segment since the row was read.
     private func isStillThere(
         _ segment: SegmentDescription, _ ledger: inout RepresentationLedger
     ) async throws -> Bool {
@@ -266,8 +268,8 @@ extension Verifier {
         return isThere
     }
 
-    /// Handles a row and a file that do not match. If the file is a complete segment by itself, the row is wrong and is
-    /// replaced; otherwise the file is invalidated.
+    /// Handles a row that does not match its file. If the file is a complete segment by itself, the row is wrong and is
+    /// replaced; otherwise the segment is invalidated.
     private mutating func settleMismatch(
         _ row: StoredSegment, _ damageClass: DamageClass, of resource: StoredResource,
         _ ledger: inout RepresentationLedger
@@ -284,9 +286,10 @@ extension Verifier {
         }
     }
 
-    /// Recreates a row from its file.
+    /// Recreates a segment's row from its file.
     ///
-    /// - Returns: false if the file is not a complete segment by itself; nil if it could not be read.
+    /// - Returns: false if the file is missing, is not a complete segment by itself, or is not adopted now; nil if it
+    ///   cannot be read.
     private mutating func recreateRow(_ id: SegmentID) async throws -> Bool? {
         do {
             guard let claimed = try await intactSegment(of: id) else { return false }
@@ -300,14 +303,14 @@ extension Verifier {
         }
     }
 
-    /// Handles a file whose size differs from its row.
+    /// Handles a file whose size differs from the size in its row.
     ///
     /// - Returns: whether the row was wrong and the file is complete, in which case none of its blocks is bad.
     private mutating func settleSize(
         of segment: SegmentDescription, isLonger: Bool, _ ledger: inout RepresentationLedger
     ) async throws -> Bool {
-        // If a file is too short, the row may be wrong or blocks may be lost: the missing blocks are found as bad
-        // blocks.
+        // If a file is too short, either its row is wrong or blocks are lost. Lost blocks are found when they fail to
+        // open.
         guard options.repairs, isLonger else {
             ledger.note(.size, losingUnlessHeld: nil)
             return false
@@ -322,7 +325,7 @@ extension Verifier {
         if options.repairs { try await invalidate(id, for: failure, of: resource.id) }
     }
 
-    /// Checks rows that belong to no resource, so that nothing opens the segments and the files that they name.
+    /// Checks for rows that belong to no resource. Nothing opens the segments and files that such rows name.
     mutating func checkStrandedRows() async throws {
         let parts = try await blocking { try $0.index.strayPartCount() }
         if parts > 0 {
@@ -339,7 +342,7 @@ extension Verifier {
             last = end
             for id in page { try await settle(stranded: id) }
         }
-        // The rows of representations come last: no segment may be left without one.
+        // The rows of representations are dropped last, because no segment may be left without one.
         let strays = try await rows { try $0.strayRowCount() }
         guard strays > 0 else { return }
         let dropped = options.repairs ? try await rows { try $0.dropStrayRows() } : 0

@@ -2,31 +2,32 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-/// One check of a vault, from beginning to end.
+/// Runs one check of a vault, from beginning to end.
 ///
-/// Rows are read page by page and blocks opened chunk by chunk, each on the blocking pool, so that other work can run
-/// in between. If an owner removes a segment after its row was read, the row is read again, and this is not damage.
+/// Rows are read page by page and blocks are opened chunk by chunk, each on the blocking pool, so that other work can
+/// run in between. If the owner removes a segment after its row was read, the row is looked up again, and the missing
+/// file does not count as damage.
 struct Verifier {
     let loaders: LoaderTable
     let options: VerifyOptions
     private let tell: (VerifyProgress) -> Void
 
     var report = VerifyReport()
-    /// Origins that were unreachable in this run; they are not contacted again.
+    /// The origins that were unreachable in this run. They are not contacted again.
     var unreachable: Set<String> = []
     private var pace: VerifyPace?
     private var sample: SegmentSample?
     private var bytesTotal: Int64 = 0
     private var segmentsTotal = 0
     private var lastReport: ContinuousClock.Instant?
-    /// Whether any resource lacks the row of its serving representation; nil until it is looked up.
+    /// Whether any resource lacks the row of its serving representation; nil until this has been looked up.
     private var hasGaps: Bool?
 
-    /// Rows read at a time.
+    /// The number of rows that are read at a time.
     static let rowsPerPage = 256
-    /// Plaintext bytes opened at a time: a few hundred microseconds of one thread.
+    /// The number of plaintext bytes that are opened at a time, which takes one thread a few hundred microseconds.
     private static let chunkBytes = 512 << 10
-    /// How often progress is reported.
+    /// The minimum time between two progress reports.
     private static let interval: Duration = .milliseconds(100)
 
     init(loaders: LoaderTable, options: VerifyOptions, tell: @escaping (VerifyProgress) -> Void) {
@@ -36,22 +37,23 @@ struct Verifier {
         pace = options.bytesPerSecond.map { VerifyPace(bytesPerSecond: $0) }
     }
 
-    /// Runs the check; the last step reported contains the report.
+    /// Runs the check. The last progress that it reports contains the report.
     ///
-    /// - Parameter references: the resources to check, titles with all their parts; empty for everything, including
-    ///   files that are not in the index.
+    /// - Parameter references: the resources to check, where a title includes all its parts; empty to check everything,
+    ///   including files that are not in the index.
     mutating func run(_ references: [MediaReference] = []) async throws {
-        // A tampered schema could return rows other than those to check.
+        // A tampered schema could return other rows than those that are to be checked.
         try await blocking { try $0.index.requireOwnSchema() }
         guard references.isEmpty else { return try await checkOnly(references) }
         if options.repairs {
             try await restore()
-            // Files that were quarantined before their rows were restored are checked again with the others.
+            // Files that were quarantined before their rows were restored are taken back, and checked again with the
+            // others.
             _ = try await blocking { try $0.takeBackQuarantined() }
         }
         try await count()
         progress()
-        // Files first: bytes of adopted files need not be fetched.
+        // Check files first, because the bytes of adopted files need not be fetched.
         for byte in UInt8.min...UInt8.max { try await checkFiles(in: byte) }
         try await checkSettings()
         try await checkRecords()
@@ -78,7 +80,7 @@ struct Verifier {
         begin(try await blocking { try $0.index.totals(of: titles) })
         progress()
         for id in ids { try await check(id) }
-        // What was repaired may belong to other titles, too.
+        // Repaired resources may belong to other titles, too.
         let concerned = try await blocking { store in
             Set(try titles.flatMap { try store.index.titles(of: $0) }).union(titles)
         }
@@ -88,10 +90,10 @@ struct Verifier {
 
     /// Records which titles are complete again after a repair.
     ///
-    /// - Parameter titles: nil for all.
+    /// - Parameter titles: the titles to count again; nil for all titles.
     private func recount(_ titles: [ResourceID]? = nil) async throws {
         guard options.repairs else { return }
-        // It is unknown which titles the deleted rows belonged to.
+        // If rows were deleted, it is unknown to which titles they belonged.
         let isDoubtful = report.damage[.row] != nil || report.damage[.resource] != nil
         try await blocking { try $0.index.recountTitles(titles, doubting: isDoubtful) }
     }
@@ -115,7 +117,7 @@ struct Verifier {
     var store: VaultStore { loaders.environment.store }
     var pool: BlockingPool { loaders.environment.pool }
 
-    /// Runs a call on the blocking pool.
+    /// Runs a call on the blocking pool, unless the task has been cancelled.
     func blocking<Result: Sendable>(
         _ call: @escaping @Sendable (VaultStore) throws -> Result
     ) async throws -> Result {
@@ -128,12 +130,12 @@ struct Verifier {
         _ call: @escaping @Sendable (VerificationRows) throws -> Result
     ) async throws -> Result { try await blocking { try call(VerificationRows($0.index)) } }
 
-    /// Returns whether to open the next segment.
+    /// Returns whether the next segment is to be opened.
     mutating func includesNext() throws -> Bool {
         try sample?.includesNext { try SecureRandom.number(below: $0) } ?? true
     }
 
-    /// Opens all blocks of a segment; returns those that fail.
+    /// Opens all blocks of a segment, and returns those that fail.
     mutating func badBlocks(of segment: SegmentDescription, _ reader: SegmentReader) async throws -> Set<Int> {
         let step = max(1, Self.chunkBytes / segment.blockSize)
         var bad: Set<Int> = []
@@ -166,9 +168,9 @@ struct Verifier {
     }
 }
 
-// From the files to the index.
+// Checks the files, and from there the index.
 extension Verifier {
-    /// Checks the files that are not in the index and whose names begin with a byte.
+    /// Checks the files that are not in the index and whose names begin with this byte.
     mutating func checkFiles(in byte: UInt8) async throws {
         let files = try await blocking { try $0.unindexedFiles(in: byte) }
         for id in files.segments { try await check(orphan: id, in: byte) }
@@ -178,7 +180,7 @@ extension Verifier {
     private mutating func check(orphan id: SegmentID, in byte: UInt8) async throws {
         do {
             guard let claimed = try await intactSegment(of: id) else {
-                // A rebuilt index may include it again.
+                // The file stays in place, because a rebuilt index may include it again.
                 if try await lacksServingRows() { return report.orphans.strange += 1 }
                 return try await putAside(id.hex, in: byte)
             }
@@ -186,12 +188,12 @@ extension Verifier {
             guard options.repairs, try await adopt(claimed) else { return }
             report.orphans.adopted += 1
         } catch SegmentFailure.missing {
-            // The segment was just removed.
+            // The segment has just been removed.
             return
         } catch SegmentFailure.unreadable {
             report.unreadable += 1
         } catch let error as VaultError where error.code == .integrity {
-            // The rows of its resource do not open: nothing is known about the file, so it stays.
+            // The rows of the file's resource do not open. Nothing is known about the file, so it stays in place.
             return
         } catch let error as VaultError where error.code == .storage {
             // The segment could not be made durable, so it was not adopted.
@@ -199,8 +201,8 @@ extension Verifier {
         }
     }
 
-    /// Returns a file that is a complete segment by its own header, and whose bytes no other segment holds; otherwise
-    /// nil.
+    /// Returns the segment in a file if the file is a complete segment by its own header, and no other segment holds
+    /// its bytes; otherwise nil.
     mutating func intactSegment(of id: SegmentID) async throws -> ClaimedSegment? {
         guard let claimed = try await blocking({ try $0.claim(of: id) }), claimed.fits,
             try await badBlocks(of: claimed.segment, claimed.reader).isEmpty,
@@ -209,7 +211,7 @@ extension Verifier {
         return claimed
     }
 
-    /// Returns whether any resource lacks the row of its serving representation; looked up only once.
+    /// Returns whether any resource lacks the row of its serving representation. This is looked up only once.
     private mutating func lacksServingRows() async throws -> Bool {
         if let hasGaps { return hasGaps }
         let found = try await rows { try $0.lacksServingRows() }
@@ -224,14 +226,15 @@ extension Verifier {
             try await blocking { try $0.putAside(name, in: byte) }
             report.orphans.quarantined += 1
         } catch let error as VaultError where error.code == .storage {
-            // The file stays where it is, which is harmless.
+            // The file stays in place, which is harmless.
             return
         }
     }
 }
 
 extension Verifier {
-    /// Fetches missing ranges again if repairs are requested, and adds the findings to the report.
+    /// Adds the findings about a representation to the report. If repairs are requested, it fetches missing ranges
+    /// first.
     mutating func settle(
         _ ledger: RepresentationLedger, of representation: RepresentationID, _ resource: StoredResource
     ) async throws {
@@ -248,12 +251,12 @@ extension Verifier {
                 isRepaired: isMended || (options.repairs && ledger.pending.isEmpty), problem: problem))
     }
 
-    /// Returns the URL without its query, which may contain a token.
+    /// Returns a resource's URL without its query, which may contain a token.
     private static func name(of resource: StoredResource) -> String? {
         (try? MediaURL(resource.metadata.url))?.description
     }
 
-    /// Fetches ranges again; returns why that failed, or nil if it succeeded.
+    /// Fetches ranges again. Returns why this failed, or nil if it succeeded.
     private mutating func mend(
         _ gaps: ByteRanges, of representation: RepresentationID, _ resource: StoredResource
     ) async throws -> String? {
@@ -278,8 +281,8 @@ extension Verifier {
         }
     }
 
-    /// Fetches the damaged files of a pack again, each from its own URL, or copies them from another title's pack.
-    /// Bytes that belong to no file are not fetched.
+    /// Fetches the damaged parts in a pack again, each from its own URL, or copies them from another title's pack.
+    /// Bytes that belong to no part are not fetched.
     private mutating func mend(_ gaps: ByteRanges, ofPack pack: StoredResource) async throws -> String? {
         var problem: String?
         for part in try await blocking({ try $0.index.packedParts(of: pack).parts }) {
@@ -298,7 +301,7 @@ extension Verifier {
         return problem
     }
 
-    /// Copies the damaged ranges of a file from another title's pack; returns why that failed, or nil if it succeeded.
+    /// Copies the damaged ranges of a part from another title's pack. Returns why this failed, or nil if it succeeded.
     private func copy(
         _ lost: [ByteRange], of part: PackedPart, from other: StoredResource, to pack: StoredResource
     ) async throws -> String? {

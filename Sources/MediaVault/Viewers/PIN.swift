@@ -3,21 +3,23 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-/// A PIN as a viewer types it, in locked memory; wiped when the last reference is released.
+/// A PIN as a viewer types it. It is kept in locked memory, and wiped when the last reference is released.
 public final class PIN: Sendable {
     let bytes: SecretBytes
 
-    /// The number of characters in a PIN.
+    /// The permitted number of characters in a PIN.
     public static let length = 4...64
-    /// The maximum number of bytes of its text: enough for any characters that can be typed.
+    /// The maximum number of bytes in a PIN's text, which is enough for any characters that can be typed.
     private static let maxBytes = 1024
 
-    /// Creates a PIN from a text in its canonical form, so that every keyboard yields the same bytes.
+    /// Creates a PIN from a text. The text is brought into its canonical form, so that every keyboard yields the same
+    /// bytes.
     ///
-    /// The text itself belongs to the caller, and cannot be wiped.
+    /// The text itself belongs to the caller, and is not wiped.
     ///
     /// - Parameter text: 4 to 64 characters in one line.
-    /// - Throws: ``VaultError`` with code `invalidArgument` if the text is not valid; `storage` if there is no memory.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the text is not valid; `storage` if there is not enough
+    ///   memory.
     public init(_ text: String) throws {
         guard Self.isPossible(text) else { throw Self.impossible }
         var composed = Array(text.precomposedStringWithCanonicalMapping.utf8)
@@ -28,9 +30,10 @@ public final class PIN: Sendable {
         }
     }
 
-    /// Creates a PIN from what was typed or read from a file, without a copy outside locked memory if it is ASCII.
+    /// Creates a PIN from text that was typed or read from a file. If it is ASCII, no copy is made outside locked
+    /// memory.
     ///
-    /// - Throws: ``VaultError`` as ``init(_:)-(String)``.
+    /// - Throws: the errors of ``init(_:)-(String)``.
     public convenience init(_ typed: Passphrase) throws {
         try self.init(secret: try typed.secret())
     }
@@ -56,7 +59,7 @@ public final class PIN: Sendable {
     private static let impossible = VaultError(
         .invalidArgument, "a PIN must be one line of \(length.lowerBound) to \(length.upperBound) characters")
 
-    /// Returns the verifier to store. Blocks for a tenth of a second.
+    /// Returns the verifier to store for the PIN. Blocks for a tenth of a second.
     func verifier() throws -> PINVerifier {
         let cost = try Argon2id.Cost.interactive()
         let hash = try Self.hash(bytes, cost)
@@ -66,19 +69,19 @@ public final class PIN: Sendable {
         return verifier
     }
 
-    /// Returns whether the PIN matches a verifier; the time does not depend on the result. Blocks for a tenth of a
-    /// second.
+    /// Returns whether the PIN matches a verifier. How long this takes does not depend on the result. Blocks for a
+    /// tenth of a second.
     func matches(_ verifier: PINVerifier) throws -> Bool {
         let cost = Argon2id.Cost(salt: verifier.salt, opsLimit: verifier.passes, memLimit: verifier.memory)
         return ConstantTime.areEqual(try Self.hash(bytes, cost), verifier.hash)
     }
 
-    /// Takes as long as ``matches(_:)``, for a name without a PIN.
+    /// Takes as long as ``matches(_:)``, for a sign-in with a name that has no PIN.
     func matchNothing() throws { _ = try Self.hash(bytes, .interactive()) }
 
     private static func hash(_ pin: borrowing SecretBytes, _ cost: Argon2id.Cost) throws -> [UInt8] {
         let key = try Argon2id.key(from: pin, cost)
-        // What is stored is a hash of the derived key, which is a secret of its own.
+        // Store a hash of the derived key, because that key is a secret of its own.
         return KeyDerivation.value(from: key, .pin)
     }
 }
@@ -89,19 +92,19 @@ public enum PINChange: Sendable {
     case keep
     /// Replace the PIN with this one.
     case set(PIN)
-    /// Remove the PIN: only a ticket of the owner then lets the viewer in.
+    /// Remove the PIN, so that only a ticket from the owner lets the viewer in.
     case remove
 }
 
 extension PIN: Codable {
-    /// Decodes the text.
+    /// Decodes the PIN from its text.
     ///
-    /// - Throws: `DecodingError` if it is not text; ``VaultError`` as ``init(_:)-(String)`` does.
+    /// - Throws: `DecodingError` if there is no text; the errors of ``init(_:)-(String)`` if the text is not valid.
     public convenience init(from decoder: any Decoder) throws {
         try self.init(try decoder.singleValueContainer().decode(String.self))
     }
 
-    /// Encodes the text, only for the control socket.
+    /// Encodes the PIN as its text. This is used only for the control socket.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(unsafe bytes.withBytes { unsafe String(decoding: $0, as: UTF8.self) })
@@ -109,19 +112,19 @@ extension PIN: Codable {
 }
 
 extension PIN {
-    /// Reads a PIN from a file that other users cannot read, followed by at most one line ending.
+    /// Reads a PIN from a file that other users cannot read. The PIN may be followed by one line ending.
     ///
     /// - Parameters:
-    ///   - path: the file.
-    ///   - allowLoose: whether other users may read it.
-    /// - Throws: ``VaultError`` as ``init(_:)-(String)``, and with code `looseKeyFile` or `storage` if the file cannot
-    ///   be used.
+    ///   - path: the path of the file.
+    ///   - allowLoose: whether to accept a file that other users can read.
+    /// - Throws: the errors of ``init(_:)-(String)``; also ``VaultError`` with code `looseKeyFile` or `storage` if the
+    ///   file cannot be used.
     public static func read(_ path: String, allowLoose: Bool = false) async throws -> PIN {
         try await BlockingPool.shared.run {
             do {
                 return try PIN(secret: KeyFile.readPassphrase(path, allowLoose: allowLoose, secret: "PIN"))
             } catch let error as VaultError where error.code == .wrongKey {
-                // An empty file, or one in another encoding.
+                // The file is empty, or has another encoding.
                 throw impossible
             }
         }

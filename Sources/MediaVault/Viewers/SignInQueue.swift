@@ -1,10 +1,10 @@
 import VaultModel
 
-/// Derives one PIN at a time: each takes much memory and a thread, and anyone who reaches the service can request it.
+/// Derives one PIN at a time, because each derivation takes much memory and a thread, and anyone who reaches the
+/// service can request one.
 ///
-/// Client addresses take turns, so that an address with many requests delays each of the others by only one PIN.
-/// Viewers on devices on which they have signed in before take turns, too, and their turns alternate with those of
-/// addresses.
+/// Client addresses take turns, so an address with many requests delays each other address by only one PIN. Viewers on
+/// devices on which they have signed in before also take turns, and their turns alternate with those of addresses.
 final class SignInQueue: Sendable {
     private struct State {
         var isTaken = false
@@ -13,13 +13,13 @@ final class SignInQueue: Sendable {
 
     private let state = Locked(State())
 
-    /// The number of waiting callers, not counting the one whose turn it is.
+    /// The number of waiting callers, excluding the one whose turn it is.
     var waitingCount: Int { state.withLock { $0.turns.count } }
 
-    /// Runs `body` when it is the caller's turn.
+    /// Runs `body` once it is the caller's turn.
     ///
-    /// - Parameter line: the line in which the caller waits; nil for the owner, who goes before all others.
-    /// - Throws: ``VaultError`` with code `busy` if too many wait.
+    /// - Parameter line: the line in which the caller waits; nil for the owner, who goes before everyone else.
+    /// - Throws: ``VaultError`` with code `busy` if too many callers are waiting.
     func run<Result: Sendable>(
         from line: SignInLine?, _ body: @Sendable () async throws -> Result
     ) async throws -> Result {
@@ -30,7 +30,7 @@ final class SignInQueue: Sendable {
         return try await body()
     }
 
-    /// Waits for a turn; returns false if too many wait.
+    /// Waits for a turn. Returns false if too many callers are waiting.
     private func enter(from line: SignInLine?) async -> Bool {
         await withCheckedContinuation { waiter in
             let (isAdmitted, refused): (Bool, CheckedContinuation<Bool, Never>?) = state.withLock { state in
@@ -55,23 +55,24 @@ final class SignInQueue: Sendable {
     }
 }
 
-/// A line of callers who share one turn.
+/// A line of callers, which competes with other lines for turns.
 enum SignInLine: Hashable, Sendable {
-    /// All devices on which a viewer has signed in before, because a viewer can have any number of them.
+    /// All devices on which a viewer has signed in before. They share a line, because a viewer can have any number of
+    /// them.
     case viewer(ViewerID)
-    /// A network address: 4 bytes for IPv4, 8 for the network of an IPv6 address, none for this machine.
+    /// A network address: 4 bytes for IPv4, the 8 bytes of the network for IPv6, or no bytes for this machine.
     case address([UInt8])
 }
 
-/// Waiting callers, in several lines that take turns.
+/// The callers who wait, in several lines that take turns.
 struct RoundRobin<Waiter> {
     private var waiting: [SignInLine?: [Waiter]] = [:]
-    /// The lines with waiting callers, the least recently served first.
+    /// The lines that have waiting callers, the least recently served first.
     private var order: [SignInLine?] = []
-    /// Whether the last turn was a viewer's; the next one is then an address's.
+    /// Whether the last turn was a viewer's. If so, the next one is an address's.
     private var wasViewer = false
 
-    /// The maximum number of callers who wait in one line, and in all.
+    /// The maximum number of callers who can wait in one line, and in all lines together.
     static var maxOfLine: Int { 8 }
     static var maxCount: Int { 64 }
 
@@ -80,14 +81,14 @@ struct RoundRobin<Waiter> {
 
     /// Adds a caller to a line; nil is the owner's line.
     ///
-    /// - Returns: the caller who is refused in exchange; nil if there is space. If too many wait in all, that is the
-    ///   last caller of the longest line, so that a few lines do not shut out the others. If no line is longer, a
-    ///   caller of an address makes way for the first caller of a viewer.
+    /// - Returns: the caller who is refused instead, which may be the new one; nil if there is space. If too many
+    ///   callers wait in all, the last caller of the longest line is refused, so that a few lines do not shut out the
+    ///   others. If no line is longer, a caller from an address makes way for the first caller of a viewer.
     mutating func add(_ waiter: Waiter, from line: SignInLine?) -> Waiter? {
         let own = waiting[line]?.count ?? 0
         guard own < Self.maxOfLine else { return waiter }
         var refused: Waiter?
-        // The owner can always set a PIN.
+        // The total limit does not apply to the owner, who must always be able to set a PIN.
         if line != nil, count >= Self.maxCount {
             guard let longest = displaced(for: line, own) else { return waiter }
             refused = waiting[longest]?.popLast()
@@ -98,7 +99,7 @@ struct RoundRobin<Waiter> {
         return refused
     }
 
-    /// Removes and returns the next caller: the first one in the line whose turn it is; nil if nobody waits.
+    /// Removes and returns the next caller, who is the first one in the line whose turn it is; nil if nobody waits.
     mutating func next() -> Waiter? {
         guard let index = nextIndex, let waiter = waiting[order[index]]?.first else { return nil }
         let line = order.remove(at: index)
@@ -108,12 +109,12 @@ struct RoundRobin<Waiter> {
         return waiter
     }
 
-    /// The owner goes first; the others alternate.
+    /// The index of the line whose turn it is. The owner goes first; viewers and addresses alternate.
     private var nextIndex: Int? {
         order.firstIndex { $0 == nil } ?? order.firstIndex { Self.isViewer($0) != wasViewer } ?? order.indices.first
     }
 
-    /// Returns the line whose last caller makes way for a caller of another line; nil if there is none.
+    /// Returns the line whose last caller makes way for a caller of this line; nil if there is none.
     private func displaced(for line: SignInLine?, _ own: Int) -> SignInLine? {
         let others = waiting.filter { $0.key != nil }
         if let longest = others.max(by: { $0.value.count < $1.value.count }), longest.value.count > own + 1 {
@@ -132,10 +133,10 @@ struct RoundRobin<Waiter> {
     }
 }
 
-/// The wrong tries with names that no viewer has, which are slowed like those of a viewer.
+/// Counts wrong tries with names that no viewer has. These are slowed like wrong tries with a viewer's name.
 ///
-/// They are kept only in memory, and the oldest are dropped if there are too many: they only keep answers from
-/// revealing which names exist.
+/// The counts are kept only in memory, and the oldest are dropped if there are too many. Their only purpose is to keep
+/// answers from revealing which names exist.
 struct UnknownNames {
     private var tries: [String: SignInTries] = [:]
     private var order: [String] = []
@@ -143,13 +144,13 @@ struct UnknownNames {
     /// The maximum number of names to remember.
     static let maxCount = 1024
 
-    /// Returns the wrong tries with a name.
+    /// Returns the wrong tries that were made with a name.
     subscript(name: String) -> SignInTries { tries[name] ?? SignInTries() }
 
-    /// Ends waits that were left by a clock that was ahead.
+    /// Ends waits that began while the clock was ahead.
     mutating func heal(_ name: String, at now: Int64) { _ = tries[name]?.heal(at: now) }
 
-    /// Counts a wrong try from an address.
+    /// Counts a wrong try with a name from an address or device.
     mutating func noteWrong(_ name: String, from place: SignInPlace, at now: Int64) {
         if tries[name] == nil {
             order.append(name)

@@ -1,11 +1,11 @@
 import VaultModel
 import VaultStorage
 
-// Shares and positions end with their titles.
+// Ends shares and positions when their titles are removed.
 extension Viewers {
-    /// Forgets removed titles, and reloads everything after a change of the locator. Blocks.
+    /// Forgets removed titles, and reloads everything after the locator was changed. Blocks.
     ///
-    /// When it returns, nothing that was removed before the call is shared.
+    /// When this returns, no title that was removed before the call is shared any more.
     func followResources() throws { try following.withLock { _ in try follow() } }
 
     private func follow() throws {
@@ -17,7 +17,7 @@ extension Viewers {
         var wasShared = try endShares(without: missing, among: changed)
         for resource in missing {
             let title = try store.index.titleID(of: resource)
-            // A title that now has another resource id still exists.
+            // A title that has another resource id now still exists.
             let isGone = try store.index.resources(title).isEmpty
             changing.withLock { _ in
                 state.withLock { if $0.forget(title, resource, isGone: isGone) { wasShared = true } }
@@ -26,9 +26,10 @@ extension Viewers {
         if wasShared { noteChange() }
     }
 
-    /// Ends the shares of resources that were removed and stored again: their shares ended with the first row.
+    /// Ends the shares of resources that were removed and then stored again, because their shares ended with the first
+    /// row.
     ///
-    /// - Returns: whether there were any.
+    /// - Returns: whether there were any such shares.
     private func endShares(without missing: [ResourceID], among changed: Set<ResourceID>) throws -> Bool {
         try changing.withLock { _ in
             let shared = state.withLock { state in
@@ -46,7 +47,7 @@ extension Viewers {
 extension Viewers.State {
     /// Forgets a title's share and, if the title is gone, its positions.
     ///
-    /// - Returns: whether it was shared.
+    /// - Returns: whether the title was shared.
     mutating func forget(_ title: TitleID, _ resource: ResourceID, isGone: Bool) -> Bool {
         if isGone {
             for viewer in Array(positions.keys) where positions[viewer]?.forget(title) == true {

@@ -1,11 +1,11 @@
 public import VaultModel
 import VaultStorage
 
-// How far titles were played.
+// Remembers how far titles were played.
 extension Viewers {
-    /// Returns how far a viewer has played titles, latest first.
+    /// Returns how far a viewer has played titles, the most recently played first.
     ///
-    /// - Parameter viewer: nil for the owner.
+    /// - Parameter viewer: the viewer; nil for the owner.
     public func positions(of viewer: ViewerID?) async throws -> [PlaybackPosition] {
         try await pool.run { [self] in
             try followResources()
@@ -13,14 +13,14 @@ extension Viewers {
         }
     }
 
-    /// Records how far a viewer has played a title. The position is written within 15 seconds, and when the vault
-    /// closes.
+    /// Records how far a viewer has played a title. The position is written to the index within 15 seconds, and when
+    /// the vault is closed.
     ///
     /// - Parameters:
-    ///   - position: milliseconds from the beginning of the title, at most ten thousand hours.
+    ///   - position: the position in milliseconds from the beginning of the title, at most ten thousand hours.
     ///   - duration: how long the title plays, in milliseconds; nil if the player does not know.
-    ///   - title: a title that the vault has; the caller has checked this.
-    ///   - viewer: nil for the owner.
+    ///   - title: the title; the caller has checked that the vault has it.
+    ///   - viewer: the viewer; nil for the owner.
     /// - Throws: ``VaultError`` with code `invalidArgument` if a number is out of bounds; `notHeld` if there is no such
     ///   viewer; `owned` if this process is not the owner.
     public func setPosition(
@@ -41,17 +41,17 @@ extension Viewers {
         }
     }
 
-    /// How long a position waits to be written: a player reports one every few seconds.
+    /// How long a position may wait before it is written. It waits because a player reports one every few seconds.
     private static var writeInterval: Duration { .seconds(15) }
 
-    /// Writes positions if the last ones were written long enough ago. Blocks.
+    /// Writes positions to the index if the last ones were written long enough ago. Blocks.
     func writePositionsIfDue(now: ContinuousClock.Instant) throws {
         guard written.withLock({ now - $0 >= Self.writeInterval }) else { return }
         try writePositions()
         written.withLock { $0 = now }
     }
 
-    /// Writes the positions that the index does not have. Blocks.
+    /// Writes all positions that are not yet in the index. Blocks.
     func writePositions() throws {
         try followResources()
         try changing.withLock { _ in

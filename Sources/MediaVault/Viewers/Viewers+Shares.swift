@@ -1,17 +1,18 @@
 public import VaultModel
 import VaultStorage
 
-// What is shared with viewers.
+// Shares titles with viewers.
 extension Viewers {
     /// Shares titles with a viewer or with all current viewers, or stops sharing them.
     ///
     /// - Parameters:
     ///   - titles: the ids of the titles.
-    ///   - viewer: nil for all current viewers.
-    ///   - isShared: whether to share the titles; false stops sharing them.
+    ///   - viewer: the viewer; nil for all current viewers.
+    ///   - isShared: whether to share the titles; false to stop sharing them.
     /// - Returns: the number of titles whose sharing changed.
-    /// - Throws: ``VaultError`` with code `notHeld` if there is no such viewer, or if the vault lacks a title, in which
-    ///   case nothing changes; `owned`, `storage`, `diskFull`.
+    /// - Throws: ``VaultError`` with code `notHeld` if there is no such viewer, or if the vault lacks one of the
+    ///   titles, in which case nothing changes; `owned` if this process is not the owner; `storage` or `diskFull` if
+    ///   the change cannot be written.
     @discardableResult
     public func share(_ titles: [TitleID], with viewer: ViewerID?, isShared: Bool = true) async throws -> Int {
         try store.requireOwner(to: "shares titles")
@@ -32,7 +33,7 @@ extension Viewers {
         }
     }
 
-    /// Returns the shares that change.
+    /// Returns the shares that would change, in their new form.
     private func shares(
         of titles: [TitleID], with viewer: ViewerID?, _ isShared: Bool
     ) throws -> [ResourceID: TitleShare] {
@@ -64,24 +65,25 @@ extension Viewers {
         }
     }
 
-    /// Returns the ids of the viewers with whom a title is shared individually, in the order in which they were added.
+    /// Returns the ids of the viewers with whom a title is shared individually, in the order in which the viewers were
+    /// added.
     public func viewers(of title: TitleID) -> [ViewerID] {
         let shared = state.withLock { $0.shares[title]?.viewers } ?? []
         return all.map(\.id).filter(shared.contains)
     }
 
-    /// The titles that are shared individually and their viewers, in the order of title ids.
+    /// The titles that are shared individually, each with its viewers, in the order of title ids.
     package var shares: [TitleShare] {
         state.withLock { $0.shares.map { TitleShare(title: $0.key, viewers: $0.value.viewers) } }
             .sorted { $0.title.description < $1.title.description }
     }
 
-    /// Returns the titles that are shared with a viewer individually.
+    /// Returns the titles that are individually shared with a viewer.
     package func shares(with viewer: ViewerID) -> Set<TitleID> {
         state.withLock { Set($0.shares.filter { $0.value.viewers.contains(viewer) }.keys) }
     }
 
-    /// Returns the titles that are shared with a viewer individually; nil if every title is shared.
+    /// Returns the titles that are individually shared with a viewer; nil if every title is shared with them.
     package func titles(sharedWith viewer: ViewerID) -> Set<TitleID>? {
         state.withLock { state in
             guard state.viewers[viewer]?.sharesAll != true else { return nil }
@@ -89,7 +91,7 @@ extension Viewers {
         }
     }
 
-    /// Returns what the vault holds of the titles that are shared with a viewer, in no meaningful order.
+    /// Returns summaries of the titles that are shared with a viewer, in no meaningful order.
     ///
     /// Titles whose rows do not open are left out.
     package func summaries(sharedWith viewer: ViewerID) async throws -> [ResourceSummary] {
@@ -107,7 +109,7 @@ extension Viewers {
                     summaries.append(title)
                 }
             } catch let error as VaultError where error.code == .integrity {
-                // The listing throws this error at its end, after everything that opens.
+                // The listing throws this error only at its end, after it has listed every title that opens.
             }
             return summaries
         }

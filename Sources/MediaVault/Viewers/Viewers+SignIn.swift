@@ -1,44 +1,45 @@
 public import VaultModel
 import VaultStorage
 
-// Signing in by name and PIN.
+// Signs viewers in by name and PIN.
 extension Viewers {
-    /// The error for a wrong PIN, for a name that no viewer has, and for a viewer without a PIN.
+    /// The error for a wrong PIN, for a name that no viewer has, and for a viewer who has no PIN.
     package static let wrongNameOrPIN = VaultError(
         .wrongKey, "no viewer has this name and PIN; try again, or ask the owner of the vault")
 
     /// Returns the viewer who has this name and PIN.
     ///
-    /// After five wrong tries with a name from one address, each further try from there must wait: 30 seconds, then
-    /// twice as long each time, up to an hour. All addresses together may make 40 wrong tries with a name, and another
-    /// one every 40 minutes. A viewer's wrong tries are stored, so that a restart does not forget them. A name that no
-    /// viewer has takes as long, and gets the same answers.
+    /// After five wrong tries with a name from one address, each further try from there must wait: 30 seconds at first,
+    /// then twice as long each time, up to an hour. All addresses together may make 40 wrong tries with a name, and one
+    /// more every 40 minutes. A viewer's wrong tries are stored, so a restart does not clear them. A try with a name
+    /// that no viewer has takes as long, and gets the same answers.
     ///
     /// - Parameters:
-    ///   - name: the name, in upper or lower case.
-    ///   - pin: the PIN.
-    ///   - address: the bytes of the client's network address; empty for this machine. All addresses of a 64-bit IPv6
+    ///   - name: the viewer's name, in upper or lower case.
+    ///   - pin: the viewer's PIN.
+    ///   - address: the bytes of the client's network address; empty for this machine. All addresses in a 64-bit IPv6
     ///     network count as one. Addresses take turns, and at most 8 callers from each can wait.
     /// - Throws: ``VaultError`` with code `wrongKey` if no viewer has this name and PIN; `busy` if the next try must
-    ///   wait, with ``VaultError/retryAfter``, or too many are signing in; `storage` if there is not enough memory.
+    ///   wait, with ``VaultError/retryAfter``, or if too many people are signing in; `storage` if there is not enough
+    ///   memory.
     public func signIn(name: String, pin: PIN, from address: [UInt8] = []) async throws -> ViewerID {
         try await signIn(name: name, pin: pin, from: address) { _ in nil }.id
     }
 
-    /// Signs in from a browser on which the viewer may have signed in before. Such a browser waits only for its own
-    /// wrong tries, whatever others have tried.
+    /// Signs in from a browser on which the viewer may have signed in before. If so, the browser waits only because of
+    /// its own wrong tries, not because of those that others have made.
     ///
     /// - Parameter device: returns the device on which a viewer has signed in before; nil if that is not proved.
-    /// - Returns: the viewer as they were when the PIN was compared; they may be changed at any moment.
+    /// - Returns: the viewer as they were when the PIN was compared. They may have been changed since.
     package func signIn(
         name: String, pin: PIN, from address: [UInt8], knownAs device: @escaping @Sendable (Viewer) -> DeviceID?
     ) async throws -> Viewer {
-        // Count scalars: one character may have any number of them.
+        // Count scalars, because a single character may consist of any number of them.
         let name = Viewer.comparable(String(name.unicodeScalars.prefix(AccessGrant.maxNameLength)))
         let address = address.count == 4 ? address : address.count < 8 ? [] : Array(address.prefix(8))
         let place: @Sendable (Viewer?) -> SignInPlace = { $0.flatMap(device).map { .device($0) } ?? .address(address) }
         let known = viewer(named: name)
-        // The devices of a viewer wait together, because someone who has the PIN can get any number of them.
+        // All devices of a viewer wait in one line, because someone who has the PIN can get any number of devices.
         let line = known.flatMap { viewer in device(viewer).map { _ in SignInLine.viewer(viewer.id) } }
         return try await signIns.run(from: line ?? .address(address)) { [self] in
             try await pool.run { [self] in
@@ -65,9 +66,10 @@ extension Viewers {
         }
     }
 
-    /// Forgets a viewer's wrong tries from all places, so that the next try is accepted at once.
+    /// Forgets a viewer's wrong tries from all addresses and devices, so that the next try need not wait.
     ///
-    /// - Throws: ``VaultError`` with code `notHeld` if there is no such viewer; `owned`, `storage`, `diskFull`.
+    /// - Throws: ``VaultError`` with code `notHeld` if there is no such viewer; `owned` if this process is not the
+    ///   owner; `storage` or `diskFull` if the change cannot be written.
     @discardableResult
     public func unlock(_ id: ViewerID) async throws -> Viewer {
         try store.requireOwner(to: "unlocks viewers")
@@ -85,7 +87,7 @@ extension Viewers {
         return error
     }
 
-    /// Ends waits that were left by a clock that was ahead, before anyone waits for them.
+    /// Ends waits that began while the clock was ahead, before anyone has to wait for them.
     private func heal(_ name: String, at now: Int64) {
         changing.withLock { _ in
             guard var viewer = viewer(named: name) else {
@@ -98,28 +100,28 @@ extension Viewers {
         }
     }
 
-    /// Counts a wrong try, and stores it before the answer is sent.
+    /// Counts a wrong try. If this process is the owner, the count is stored before the answer is sent.
     private func noteWrong(
         _ id: ViewerID?, _ name: String, from place: SignInPlace, _ address: [UInt8], at now: Int64
     ) {
         changing.withLock { _ in
             guard let id, var viewer = viewer(id) else {
                 state.withLock { $0.unknownNames.noteWrong(name, from: place, at: now) }
-                // Takes as long as a write.
+                // This takes as long as writing a viewer's wrong try.
                 if store.isOwner { try? store.index.synchronize() }
                 return
             }
             viewer.tries.noteWrong(from: place, address: address, at: now)
             let changed = viewer
-            // It counts even if it cannot be written.
+            // The try counts even if it cannot be written.
             state.withLock { $0.viewers[id] = changed }
             if store.isOwner { try? store.viewers.write(changed) }
         }
     }
 
-    /// Forgets a viewer's wrong tries from the place of a successful sign-in.
+    /// Forgets a viewer's wrong tries from the address or device that has just signed in successfully.
     ///
-    /// - Throws: ``wrongNameOrPIN`` if the PIN was changed or the viewer removed in the meantime.
+    /// - Throws: ``wrongNameOrPIN`` if the PIN was changed or the viewer was removed in the meantime.
     private func noteRight(_ known: Viewer, from place: SignInPlace) throws -> Viewer {
         try changing.withLock { _ in
             guard var viewer = viewer(known.id), viewer.pin == known.pin else { throw Self.wrongNameOrPIN }
@@ -128,7 +130,7 @@ extension Viewers {
             if viewer.tries != before {
                 let changed = viewer
                 state.withLock { $0.viewers[changed.id] = changed }
-                // Wrong tries that cannot be forgotten on a full disk only slow a viewer down.
+                // If a full disk keeps wrong tries from being cleared in the index, they merely slow the viewer down.
                 if store.isOwner { try? store.viewers.write(changed) }
             }
             return viewer

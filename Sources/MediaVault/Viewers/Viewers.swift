@@ -3,22 +3,22 @@ import VaultCrypto
 public import VaultModel
 import VaultStorage
 
-/// The viewers of a vault, what is shared with them, and how far they and the owner have played.
+/// The viewers of a vault, the titles that are shared with them, and how far they and the owner have played.
 ///
-/// Requests read only this. The owner of the vault changes the index first, durably, and then this; only positions are
-/// written later. A reader of the vault has the state from when it opened the vault.
+/// Requests read only this object. The owner of the vault first changes the index, durably, and then this object; only
+/// positions are written later. A reader of the vault keeps the state that existed when it opened the vault.
 public final class Viewers: Sendable {
     struct State {
         var viewers: [ViewerID: Viewer] = [:]
-        /// The viewers with whom each title is shared, and its resource.
+        /// The resource of each title that is shared individually, and the viewers with whom it is shared.
         var shares: [TitleID: (resource: ResourceID, viewers: Set<ViewerID>)] = [:]
         /// The positions of each viewer; nil stands for the owner.
         var positions: [ViewerID?: PlaybackPositions] = [:]
-        /// The viewers whose latest positions are not in the index yet; nil stands for the owner.
+        /// The viewers whose latest positions have not been written to the index yet; nil stands for the owner.
         var unwritten: Set<ViewerID?> = []
         var unreadable = 0
         var unknownNames = UnknownNames()
-        /// The locator of the resource ids.
+        /// The number of the locator from which the resource ids were derived.
         var locator: Int
 
         init(locator: Int) { self.locator = locator }
@@ -28,17 +28,17 @@ public final class Viewers: Sendable {
     let pool: BlockingPool
     let state: Locked<State>
     let signIns = SignInQueue()
-    /// Held while the index and the state change.
+    /// A lock held while the index and the state are changed.
     let changing = Locked(())
-    /// Held while removed titles are forgotten, so that a second caller returns only when that is done.
+    /// A lock held while removed titles are forgotten, so that a second caller returns only when that has been done.
     let following = Locked(())
-    /// When positions were last written.
+    /// When positions were last written to the index.
     let written = Locked(ContinuousClock.now)
     let removals: ResourceChanges
     private let listeners = Locked(NumberedSet<@Sendable () -> Void>())
     private let changes = Atomic<Int64>(0)
 
-    /// Reads the viewers. Blocks.
+    /// Creates the object and reads its state from the index. Blocks.
     init(_ store: VaultStore, pool: BlockingPool) {
         (self.store, self.pool) = (store, pool)
         removals = ResourceChanges(store.changes, wake: {})
@@ -48,10 +48,11 @@ public final class Viewers: Sendable {
 
     /// Reads the state from the index.
     func load() {
-        // If the rows cannot be read, the vault admits no viewer; its owner can add them again.
+        // If the rows cannot be read, the vault admits no viewers, but its owner can add them again.
         let stored = (try? store.viewers.all()) ?? StoredViewers()
         let locator = store.index.locator
-        // Let the index cache the title ids that renamed resources keep in their rows, which a removal deletes.
+        // This makes the index cache the title ids that renamed resources keep in their rows, because a removal deletes
+        // the rows.
         if let any = stored.shares.keys.first { _ = try? store.index.titleID(of: any) }
         state.withLock { state in
             state.viewers = Dictionary(stored.viewers.map { ($0.id, $0) }) { first, _ in first }
@@ -63,23 +64,23 @@ public final class Viewers: Sendable {
         }
     }
 
-    /// Reads the state from the index again, after records were restored. Blocks.
+    /// Reads the state from the index again after records were restored. Blocks.
     func reload() {
         changing.withLock { _ in load() }
         noteChange()
     }
 
-    /// Forgets the viewers and everything that belongs to them, because the vault is closed.
+    /// Discards the viewers and everything that belongs to them, because the vault is closed.
     func forget() { state.withLock { $0 = State(locator: $0.locator) } }
 
     // MARK: Observing
 
-    /// The revision, which grows each time that viewers or their shares change.
+    /// The revision, which grows each time viewers or their shares change.
     var revision: Int64 { changes.load(ordering: .acquiring) }
 
     /// Registers a closure to call after each change of viewers or their shares.
     ///
-    /// - Returns: the number for ``stopListening(_:)``.
+    /// - Returns: the id for ``stopListening(_:)``.
     package func listen(_ wake: @escaping @Sendable () -> Void) -> Int { listeners.withLock { $0.add(wake) } }
 
     package func stopListening(_ listener: Int) { listeners.withLock { $0.remove(listener) } }
@@ -96,26 +97,28 @@ public final class Viewers: Sendable {
         state.withLock { Array($0.viewers.values) }.sorted { ($0.created, $0.id.hex) < ($1.created, $1.id.hex) }
     }
 
-    /// The number of records of viewers, shares and positions that cannot be read; they admit and share nothing.
+    /// The number of records of viewers, shares and positions that cannot be read. Such records admit and share
+    /// nothing.
     public var unreadableCount: Int { state.withLock { $0.unreadable } }
 
-    /// Returns a viewer; nil if there is none with the id.
+    /// Returns a viewer; nil if none has this id.
     public func viewer(_ id: ViewerID) -> Viewer? { state.withLock { $0.viewers[id] } }
 
-    /// Returns the viewer with a name, ignoring case; nil if there is none.
+    /// Returns the viewer with a name, ignoring case; nil if no viewer has it.
     public func viewer(named name: String) -> Viewer? {
         let name = Viewer.comparable(name)
         return state.withLock { $0.viewers.values.first { Viewer.comparable($0.name) == name } }
     }
 
-    /// Adds a viewer, with whom nothing is shared yet.
+    /// Adds a viewer. No title is shared with them individually yet.
     ///
     /// - Parameters:
-    ///   - name: 1 to 100 visible characters that no other viewer has as a name.
-    ///   - pin: the PIN that they sign in with; nil if only a ticket of the owner lets them in.
-    ///   - sharesAll: whether to share every title with them.
-    /// - Throws: ``VaultError`` with code `inUse` if another viewer has the name, or there are 256; `invalidArgument`
-    ///   if the name cannot be used; `owned` if this process is not the owner; `busy`, `storage`, `diskFull`.
+    ///   - name: the viewer's name: 1 to 100 visible characters. No other viewer may have it.
+    ///   - pin: the PIN with which the viewer signs in; nil if only a ticket from the owner lets them in.
+    ///   - sharesAll: whether to share every title with the viewer.
+    /// - Throws: ``VaultError`` with code `inUse` if another viewer has the name, or if there are already 256 viewers;
+    ///   `invalidArgument` if the name cannot be used; `owned` if this process is not the owner; `busy` if too many
+    ///   PINs are waiting to be set; `storage` or `diskFull` if the viewer cannot be written.
     @discardableResult
     public func add(_ name: String, pin: PIN? = nil, sharesAll: Bool = false) async throws -> Viewer {
         try store.requireOwner(to: "adds viewers")
@@ -132,14 +135,15 @@ public final class Viewers: Sendable {
         }
     }
 
-    /// Changes the given properties of a viewer; a change of the PIN also forgets their wrong tries.
+    /// Changes the given properties of a viewer. Changing the PIN also forgets the viewer's wrong tries.
     ///
     /// - Parameters:
-    ///   - id: the viewer.
-    ///   - name: nil to keep the name.
+    ///   - id: the viewer's id.
+    ///   - name: the new name; nil to keep the name.
     ///   - pin: how to change the PIN.
-    ///   - sharesAll: whether to share every title with them; nil to keep that.
-    /// - Throws: ``VaultError`` as ``add(_:pin:sharesAll:)``, and with code `notHeld` if there is no such viewer.
+    ///   - sharesAll: whether to share every title with the viewer; nil to leave this unchanged.
+    /// - Throws: the errors of ``add(_:pin:sharesAll:)``; also ``VaultError`` with code `notHeld` if there is no such
+    ///   viewer.
     @discardableResult
     public func change(
         _ id: ViewerID, name: String? = nil, pin: PINChange = .keep, sharesAll: Bool? = nil
@@ -160,23 +164,24 @@ public final class Viewers: Sendable {
         }
     }
 
-    /// Gives a viewer another name.
+    /// Changes a viewer's name.
     ///
-    /// - Throws: ``VaultError`` as ``change(_:name:pin:sharesAll:)``.
+    /// - Throws: the errors of ``change(_:name:pin:sharesAll:)``.
     @discardableResult
     public func rename(_ id: ViewerID, to name: String) async throws -> Viewer { try await change(id, name: name) }
 
-    /// Gives a viewer another PIN; nil removes the PIN.
+    /// Changes a viewer's PIN; nil removes it.
     ///
-    /// - Throws: ``VaultError`` as ``change(_:name:pin:sharesAll:)``.
+    /// - Throws: the errors of ``change(_:name:pin:sharesAll:)``.
     @discardableResult
     public func setPIN(_ pin: PIN?, of id: ViewerID) async throws -> Viewer {
         try await change(id, pin: pin.map { .set($0) } ?? .remove)
     }
 
-    /// Removes a viewer with their positions and their shares.
+    /// Removes a viewer together with their positions and shares.
     ///
-    /// - Throws: ``VaultError`` with code `notHeld` if there is no such viewer; `owned`, `storage`, `diskFull`.
+    /// - Throws: ``VaultError`` with code `notHeld` if there is no such viewer; `owned` if this process is not the
+    ///   owner; `storage` or `diskFull` if the change cannot be written.
     public func remove(_ id: ViewerID) async throws {
         try store.requireOwner(to: "removes viewers")
         try await pool.run { [self] in
@@ -229,7 +234,7 @@ public final class Viewers: Sendable {
         }
     }
 
-    /// Writes a viewer to the index, and then to the state. Blocks; the caller holds ``changing``.
+    /// Writes a viewer first to the index, and then to the state. Blocks; the caller holds ``changing``.
     func write(_ viewer: Viewer) throws {
         try store.viewers.write(viewer)
         state.withLock { $0.viewers[viewer.id] = viewer }
@@ -237,7 +242,7 @@ public final class Viewers: Sendable {
 }
 
 extension Viewers.State {
-    /// Removes a viewer from those with whom a title is shared.
+    /// Removes a viewer from those with whom a title is shared individually.
     mutating func drop(_ viewer: ViewerID, from title: TitleID) {
         shares[title]?.viewers.remove(viewer)
         if shares[title]?.viewers.isEmpty == true { shares[title] = nil }

@@ -1,33 +1,33 @@
 package import VaultModel
 
-/// An unlocked keyring: every key of a vault except the unlock key.
+/// An unlocked keyring, which holds every key of a vault except the unlock key.
 package final class Keyring: Sendable {
     package let vaultID: VaultID
     /// The unlock method of the slot that opened the keyring.
     package let unlockedBy: UnlockMethod
-    /// The number of that slot.
+    /// The number of the slot that opened the keyring.
     package let unlockedSlot: Int64
 
     private let opened: Locked<KeyringKeys>
     /// The sealed root keys of the slots that are known to open.
     ///
-    /// These are the slot that opened the keyring, and the slots that this process sealed for a secret.
+    /// They belong to the slot that opened the keyring, and to the slots that this process sealed for a secret.
     private let proved: Locked<Set<[UInt8]>>
-    /// Rereads the keyring file; nil unless ``follow(reading:)`` was called.
+    /// Rereads the keyring file; nil until ``follow(reading:)`` is called.
     private let followed = Locked<(@Sendable () throws -> [UInt8])?>(nil)
-    /// Held while the file is written.
+    /// The lock that is held while the keyring file is being written.
     private let writing = Locked(())
 
     /// The current keys, which another thread may replace at any moment.
     var keys: KeyringKeys { opened.withLock { $0 } }
 
-    /// The revision of the keyring file, which grows with each write.
+    /// The revision of the keyring file, which increases with each write.
     package var revision: Int64 { opened.withLock { $0.revision } }
 
     /// The generation that new resources use.
     package var currentGeneration: Int { opened.withLock { $0.current } }
 
-    /// The epoch in which tokens are created; raising it revokes all of them.
+    /// The epoch of newly created tokens. Raising it revokes all existing tokens.
     package var tokenEpoch: Int64 { opened.withLock { $0.tokenEpoch } }
 
     /// The generations that still have a key, in ascending order.
@@ -46,10 +46,10 @@ package final class Keyring: Sendable {
             || keys.records.contains { $0.number == generation && $0.isRetired }
     }
 
-    /// The numbers of the locators in ascending order: one, or two during a change.
+    /// The numbers of the locators in ascending order. There is one, or two while the locator is being changed.
     package var locators: [Int] { keys.locators.keys.sorted() }
 
-    /// The newest locator, which a new vault uses.
+    /// The number of the newest locator, which a new vault uses.
     package var newestLocator: Int { keys.locators.keys.max() ?? 0 }
 
     init(document: KeyringDocument, rootKey: SharedKey, unlockedBy slot: KeyringDocument.Slot) throws {
@@ -62,7 +62,7 @@ package final class Keyring: Sendable {
 
     // MARK: Slots that open
 
-    /// Records that a slot opens, because a secret for it was available.
+    /// Records that a slot is known to open, because a secret for it was available.
     func noteOpens(of slot: KeyringDocument.Slot) { proved.withLock { _ = $0.insert(slot.rootKey) } }
 
     /// Whether a slot is known to open.
@@ -72,13 +72,14 @@ package final class Keyring: Sendable {
 
     /// Changes the keyring file and, once it is durable, the keys in memory. Blocks.
     ///
-    /// If this throws, nothing has changed; but if the file could not be made durable, it may be the old or the new
-    /// one.
+    /// If this throws, the keys in memory are unchanged. The file is unchanged too, unless it could not be made
+    /// durable: it may then be the old or the new one.
     ///
     /// - Parameters:
-    ///   - read: returns the file's bytes.
-    ///   - body: edits the keyring, finishes it, and makes the new bytes durable.
-    /// - Throws: ``VaultError`` if the file is another keyring's, or an older one; any error of `read` and `body`.
+    ///   - read: returns the bytes of the keyring file.
+    ///   - body: edits the keyring, finishes the edit, and makes the new bytes durable.
+    /// - Throws: ``VaultError`` if the file belongs to another keyring or is older than the one in memory; any error
+    ///   that `read` or `body` throws.
     package func change<Result>(
         reading read: () throws -> [UInt8], _ body: (consuming KeyringEdit) throws -> (FinishedKeyring, Result)
     ) throws -> Result {
@@ -91,7 +92,7 @@ package final class Keyring: Sendable {
                     .olderKeyring, "the keyring file is older than the one that was opened; put the newer one back")
             }
             let (finished, result) = try body(KeyringEdit(document: document, rootKey: root))
-            // A new root key is sealed only for slots that opened.
+            // A new root key is sealed only for slots that a secret has just opened.
             if finished.rootKey !== root { for slot in finished.slots { noteOpens(of: slot) } }
             opened.withLock { $0 = finished.keys }
             return result
@@ -102,27 +103,28 @@ package final class Keyring: Sendable {
 
     /// Releases every key.
     ///
-    /// A closed keyring opens, names and changes nothing, and tokens created with it are valid nowhere.
+    /// A closed keyring opens nothing, derives no names and changes nothing. Tokens that it creates are not valid
+    /// anywhere.
     ///
     /// - Throws: ``VaultError`` with code `storage` if the system provides no randomness or memory; the keyring then
     ///   stays open.
     package func close() throws {
-        // A read or write in progress would put the keys back.
+        // Both locks are taken, because a read or write in progress would otherwise put the keys back.
         followed.withLock { $0 = nil }
         try writing.withLock { _ in try opened.withLock { $0 = try KeyringKeys(closing: $0) } }
     }
 
     // MARK: Following
 
-    /// Starts following the keyring file, which the vault's owner, another process, may rewrite.
+    /// Starts following the keyring file, which the vault's owner, in another process, may rewrite.
     ///
-    /// The file is reread when a key is missing here.
+    /// The file is reread when this keyring lacks a key.
     package func follow(reading read: @escaping @Sendable () throws -> [UInt8]) { followed.withLock { $0 = read } }
 
-    /// Adopts a newer file that another process wrote. If its root key is new, the keyring must be unlocked again
-    /// instead.
+    /// Adopts a newer keyring file that another process wrote. A file with a new root key is ignored: the keyring must
+    /// be unlocked again to read it.
     private func catchUp() {
-        // The lock is held throughout, so that nothing is adopted after closing.
+        // The lock is held throughout, so that no keys are adopted after the keyring is closed.
         followed.withLock { read in
             let root = keys.rootKey
             guard let read, let document = try? KeyringReader.document(in: read(), authenticatedBy: root.secret),
@@ -135,13 +137,14 @@ package final class Keyring: Sendable {
 
     // MARK: Names
 
-    /// Returns the resource id `R` of a cache key under a locator; nil if the keyring has no such locator.
+    /// Derives the resource id `R` from a cache key under a locator; nil if the keyring has no such locator.
     package func resourceID(cacheKey: [UInt8], locator: Int) -> ResourceID? {
         guard let key = opened.withLock({ $0.locators[locator] }) else { return nil }
         return ResourceID(bytes: KeyDerivation.value(from: key.secret, .resource, cacheKey))
     }
 
-    /// Returns the part of a cache key that stands for an identity, so that two users' bodies never share one.
+    /// Derives the part of a cache key that identifies a user, so that two users never share a body; nil if the keyring
+    /// has no such locator.
     package func principal(_ identity: [UInt8], locator: Int) -> [UInt8]? {
         opened.withLock { $0.locators[locator] }.map { KeyDerivation.value(from: $0.secret, .principal, identity) }
     }
@@ -156,8 +159,8 @@ package final class Keyring: Sendable {
         return try keys.generations[generation].map { SharedKey(try KeyDerivation.key(from: $0.secret, .records)) }
     }
 
-    /// Returns the key of records of format versions up to 5; nil if the keyring lacks the locator or no longer opens
-    /// such records.
+    /// Returns the key that sealed records in format versions up to 5; nil if the keyring lacks the locator or no
+    /// longer opens such records.
     package func formerRecordKey(locator: Int) throws -> SharedKey? {
         if keys.locators[locator] == nil { catchUp() }
         let keys = keys
@@ -173,7 +176,8 @@ package final class Keyring: Sendable {
 
     // MARK: Resource keys
 
-    /// Seals a resource key under the wrapping key of a generation, as 60 bytes for the index.
+    /// Seals a resource key under a generation's wrapping key, as 60 bytes for the index; nil if the keyring lacks the
+    /// generation, or if a number does not fit 32 bits.
     package func wrap(
         _ key: borrowing SecretKey, resource: ResourceID, number: Int, generation: Int
     ) throws -> [UInt8]? {
@@ -184,7 +188,8 @@ package final class Keyring: Sendable {
 
     /// Opens a wrapped resource key.
     ///
-    /// - Returns: nil if the generation is not in this keyring, or the bytes are not this key wrapped.
+    /// - Returns: nil if the keyring lacks the generation, or if the bytes are not this key as that generation wrapped
+    ///   it.
     package func unwrap(
         _ wrapped: [UInt8], resource: ResourceID, number: Int, generation: Int
     ) throws -> SharedKey? {
@@ -205,9 +210,9 @@ package final class Keyring: Sendable {
         }
     }
 
-    /// Returns the associated data of a wrapped key; nil for numbers out of bounds.
+    /// Returns the associated data for a wrapped key; nil if a number does not fit 32 bits.
     ///
-    /// No two keys are bound to the same data.
+    /// No two keys have the same associated data.
     private static func wrapData(_ resource: ResourceID, _ number: Int, _ generation: Int) -> [UInt8]? {
         guard let number = UInt32(exactly: number), let generation = UInt32(exactly: generation) else { return nil }
         return Array("resourceKey".utf8) + [0] + Array("wrapped".utf8) + [0] + resource.bytes
@@ -216,34 +221,34 @@ package final class Keyring: Sendable {
 
     // MARK: Tokens
 
-    /// Authenticates a message under the token key, for capabilities and tokens.
+    /// Authenticates a message under the token key, for use in capabilities and tokens.
     package func token(_ purpose: Purpose, _ message: [UInt8]) -> [UInt8] {
         KeyDerivation.value(from: opened.withLock { $0.tokenKey }.secret, purpose, message)
     }
 }
 
-// Links that do not reveal their targets.
+// Seals links, so that they do not reveal their targets.
 extension Keyring {
-    /// Returns the key that seals links; revoking all links replaces it.
+    /// Returns the key that seals links. Revoking all links replaces this key.
     package func linkKey() throws -> SharedKey {
         let (token, epoch) = opened.withLock { ($0.tokenKey, $0.tokenEpoch) }
         let message = LittleEndian.bytes(UInt64(clamping: epoch))
         return SharedKey(try KeyDerivation.key(from: token.secret, .hiddenLink, message))
     }
 
-    /// Seals a link. The nonce is a keyed hash of it, so that one link always has the same text.
+    /// Seals a link. The nonce is a keyed hash of the link, so that sealing the same link always yields the same text.
     package func sealLink(_ link: [UInt8], under key: SharedKey) -> [UInt8] {
         let nonce = token(.hiddenLinkNonce, link).prefix(AEAD.nonceByteCount)
         return SealedValue.seal(link, key: key.secret, nonce: Array(nonce))
     }
 
-    /// Opens a link; nil if it was not sealed under the key.
+    /// Opens a sealed link; nil if it was not sealed under this key.
     package static func openLink(_ sealed: [UInt8], under key: SharedKey) -> [UInt8]? {
         SealedValue.open(sealed, key: key.secret, associatedData: [])
     }
 }
 
-/// The keys of an unlocked keyring, and what the keyring states about them.
+/// The keys of an unlocked keyring, and the facts that its file states about them.
 struct KeyringKeys: Sendable {
     let revision: Int64
     /// The generation that new resources use.
@@ -256,18 +261,18 @@ struct KeyringKeys: Sendable {
     private(set) var tokenKey: SharedKey
     /// The seed of the key that signs receipts (Ed25519).
     private(set) var receiptSeed: SharedKey
-    /// The keys of the generations that are not retired.
+    /// The keys of the generations that have not been retired.
     private(set) var generations: [Int: SharedKey]
     /// The generations that were retired long ago, in ascending order.
     let folded: [ClosedRange<Int>]
     /// The records of all other generations, in ascending order.
     let records: [GenerationRecord]
-    /// Whether records of format versions up to 5 are opened; retiring a generation does not destroy their key.
+    /// Whether the keyring opens records of format versions up to 5. Retiring a generation does not destroy their key.
     let opensFormerRecords: Bool
 
-    /// Creates the keys of a closed keyring, which open and name nothing.
+    /// Creates the keys of a closed keyring, which open nothing and derive no names.
     ///
-    /// Anything signed later is signed with a random key that belongs to no vault.
+    /// Anything signed afterwards is signed with a random key that belongs to no vault.
     init(closing keys: KeyringKeys) throws {
         let unusedKey = SharedKey(try SecureRandom.key("closed keyring"))
         self = keys
@@ -275,7 +280,7 @@ struct KeyringKeys: Sendable {
         (locators, generations) = ([:], [:])
     }
 
-    /// Opens every key of a document.
+    /// Opens every key in a document.
     ///
     /// - Throws: ``VaultError`` with code `tamperedKeyring` if a key does not open.
     init(opening document: KeyringDocument, rootKey: SharedKey) throws {
@@ -304,14 +309,14 @@ struct KeyringKeys: Sendable {
     }
 }
 
-/// What a keyring states about a generation, besides its key.
+/// The facts that a keyring states about a generation, apart from the generation's key.
 package struct GenerationRecord: Hashable, Sendable {
     package let number: Int
-    /// The time of its creation, in seconds since 1970.
+    /// When the generation was created, in seconds since 1970.
     package let created: Int64
-    /// Whether its key is destroyed.
+    /// Whether the generation's key has been destroyed.
     package let isRetired: Bool
-    /// The number of backup files of the keyring that hold its key.
+    /// The number of keyring backup files that hold the generation's key.
     package let backups: Int
 
     init(_ generation: KeyringDocument.Generation) {

@@ -2,43 +2,43 @@ package import VaultModel
 
 /// The contents of a keyring file, with all secrets still sealed.
 ///
-/// Members that this version does not know are kept and written back.
+/// Members that this version does not recognize are kept and written back.
 package struct KeyringDocument: Sendable {
     package static let format = "mediavault-keyring/1"
 
-    /// Maximum slots in a keyring, since trying a passphrase slot costs time and memory.
+    /// The maximum number of slots in a keyring, limited because trying a passphrase slot takes time and memory.
     package static let maxSlots = 16
-    /// The size limit in bytes for a file that is written.
+    /// The maximum size, in bytes, of a file that this version writes.
     package static let maxBytes = 1 << 20
-    /// The size limit in bytes for a file that is read.
+    /// The maximum size, in bytes, of a file that this version reads.
     ///
     /// Older versions kept an entry for every retired generation, so their files may exceed ``maxBytes``. The next
-    /// write folds the entries.
+    /// write folds those entries.
     package static let maxBytesRead = 4 << 20
-    /// Maximum generations that are not retired.
+    /// The maximum number of generations that are not retired.
     ///
-    /// A file with that many stays within its size limit even if everything else in it is at its maximum.
+    /// A file with that many generations stays within ``maxBytes`` even if everything else in it is at its maximum.
     package static let maxActiveGenerations = 4096
 
-    /// One way to unlock: the root key, sealed under the slot's unlock key.
+    /// One way to unlock the keyring: the root key, sealed under the slot's unlock key.
     package struct Slot: Sendable {
         package var number: Int64
         package var label: String
         package var method: UnlockMethod
         package var rootKey: [UInt8]
-        /// The cost of deriving the unlock key from the passphrase; nil for the other methods.
+        /// The cost of deriving the unlock key from the passphrase; nil for the other unlock methods.
         package var passphrase: Argon2id.Cost?
         var rest = JSONObject()
     }
 
-    /// A locator, the key from which resource ids are derived, sealed under the root key.
+    /// A locator (the key from which resource ids are derived), sealed under the root key.
     package struct Locator: Sendable {
         package var number: Int64
         package var key: [UInt8]
         var rest = JSONObject()
     }
 
-    /// A generation: its key, sealed under the root key until it is retired.
+    /// A generation, with its key sealed under the root key until the generation is retired.
     package struct Generation: Sendable {
         package var number: Int64
         package var created: Int64
@@ -49,7 +49,7 @@ package struct KeyringDocument: Sendable {
     }
 
     package var vaultID: VaultID
-    /// The revision, which grows by one with each write.
+    /// The revision of the file, which increases by one with each write.
     package var revision: Int64
     package var slots: [Slot]
     package var locators: [Locator]
@@ -61,10 +61,10 @@ package struct KeyringDocument: Sendable {
     /// The generations that were retired long ago, in ascending order; see ``fold()``.
     package var retired: [RetiredRange] = []
     package var current: Int64
-    /// Whether every record of the index is sealed under a generation, as after the first retirement.
+    /// Whether every record in the index is sealed under a generation, which is so after the first retirement.
     ///
-    /// Records of format versions up to 5 are then not opened, because the holder of a retired keyring could have
-    /// written them.
+    /// The keyring then does not open records of format versions up to 5, because someone who holds a retired keyring
+    /// could have written them.
     package var sealsRecordsByGeneration = false
     var rest = JSONObject()
 
@@ -73,10 +73,10 @@ package struct KeyringDocument: Sendable {
         case slot, locator, token, receipt, generation
     }
 
-    /// Returns the associated data of a sealed member: `role ‖ 00 ‖ vault id ‖ u32 number`.
+    /// Returns the associated data for a sealed member: `role ‖ 00 ‖ vault id ‖ u32 number`.
     ///
-    /// - Throws: ``VaultError`` with code `storage` for a number that does not fit, since no two members may be bound
-    ///   to the same data.
+    /// - Throws: ``VaultError`` with code `storage` if the number does not fit 32 bits, because no two members may have
+    ///   the same associated data.
     package static func associatedData(_ role: Role, vaultID: VaultID, number: Int64 = 0) throws -> [UInt8] {
         guard let number = UInt32(exactly: number) else {
             throw VaultError(
@@ -85,7 +85,7 @@ package struct KeyringDocument: Sendable {
         return Array(role.rawValue.utf8) + [0] + vaultID.bytes + LittleEndian.bytes(number)
     }
 
-    /// Returns the checksum over everything but itself and the authenticator; it distinguishes damage from a wrong key.
+    /// Returns the checksum over every member except itself and the authenticator. It tells damage from a wrong key.
     static func checksum(of object: JSONObject) -> String {
         var object = object
         object["checksum"] = nil
@@ -93,7 +93,7 @@ package struct KeyringDocument: Sendable {
         return Hex.encode(KeyDerivation.checksum(.keyringSum, JSONValue.object(object.members).canonical))
     }
 
-    /// Returns the authenticator under the root key, over everything but itself.
+    /// Returns the authenticator over every member except itself, computed under the root key.
     static func authenticator(of object: JSONObject, rootKey: borrowing SecretKey) throws -> String {
         var object = object
         object["authenticator"] = nil
@@ -103,7 +103,7 @@ package struct KeyringDocument: Sendable {
 }
 
 extension KeyringDocument {
-    /// Reads the JSON object of a keyring file whose checksum was right. Checks limits, but not keys.
+    /// Reads the JSON object of a keyring file whose checksum has been verified. Checks limits, but opens no keys.
     init(reading object: JSONObject) throws(JSONObject.MemberFailure) {
         guard let id = VaultID(hex: try object.string("vaultID")) else { throw .init(name: "vaultID") }
         vaultID = id
@@ -138,7 +138,7 @@ extension KeyringDocument {
         guard slots.count <= Self.maxSlots, Set(slots.map(\.number)).count == slots.count else {
             throw .init(name: "slots")
         }
-        // The file is not authenticated yet, and every passphrase slot in it may be tried.
+        // The limit matters because the file is not authenticated yet, and every passphrase slot in it may be tried.
         guard slots.compactMap(\.passphrase).reduce(0, { $0 + $1.work }) <= Argon2id.Cost.maxWork else {
             throw .init(name: "memLimit")
         }
@@ -152,11 +152,12 @@ extension KeyringDocument {
         return zip(sorted, sorted.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound }
     }
 
-    /// Returns the file's bytes, and the document that a reader gets from them.
+    /// Returns the file's bytes, and the document that a reader obtains from them.
     ///
-    /// The bytes are canonical JSON with checksum and authenticator, and one line end.
+    /// The bytes are canonical JSON with a checksum and an authenticator, followed by one line feed.
     ///
-    /// - Throws: ``VaultError`` with code `storage` if the bytes could not be read back; they must then not be written.
+    /// - Throws: ``VaultError`` with code `storage` if the file would be too large or could not be read back. Nothing
+    ///   may then be written.
     func written(rootKey: borrowing SecretKey) throws -> (bytes: [UInt8], document: KeyringDocument) {
         var folded = self
         folded.fold()
@@ -175,7 +176,7 @@ extension KeyringDocument {
         }
     }
 
-    /// Returns the file's bytes, without reading them back.
+    /// Returns the file's bytes without reading them back to check them.
     func encoded(rootKey: borrowing SecretKey) throws -> [UInt8] {
         var object = rest
         object["format"] = .string(Self.format)
@@ -260,16 +261,16 @@ extension KeyringDocument.Generation {
 }
 
 extension JSONObject {
-    /// Returns the number of a slot, locator or generation.
+    /// Reads the number of a slot, locator or generation.
     ///
-    /// It is at least 1, and fits the u32 of the associated data.
+    /// The number is at least 1 and fits the u32 of the associated data.
     func keyNumber(_ name: String = "number") throws(MemberFailure) -> Int64 {
         let number = try integer(name)
         guard (1...Int64(UInt32.max)).contains(number) else { throw MemberFailure(name: name) }
         return number
     }
 
-    /// Returns a sealed 32-byte key.
+    /// Reads a sealed 32-byte key.
     func sealedKey(_ name: String) throws(MemberFailure) -> [UInt8] {
         let bytes = try base64(name)
         guard bytes.count == SealedValue.overhead + SecretKey.byteCount else { throw MemberFailure(name: name) }
@@ -278,14 +279,14 @@ extension JSONObject {
 }
 
 extension KeyringDocument.Slot {
-    /// Maximum length of a label, in bytes of UTF-8.
+    /// The maximum length of a label, in bytes of UTF-8.
     static let maxLabelBytes = 128
 
-    /// Creates a slot that a secret opens: the root key, sealed under that secret's unlock key.
+    /// Creates a slot that a secret opens, by sealing the root key under that secret's unlock key.
     ///
     /// - Parameters:
     ///   - method: how the secret is supplied; `.passphrase` if and only if it is a passphrase.
-    ///   - cost: the cost of a passphrase; nil for the default.
+    ///   - cost: the cost of deriving a key from a passphrase; nil for the default.
     /// - Throws: ``VaultError`` with code `invalidArgument` if the secret, method, cost or label is invalid.
     init(
         number: Int64, label: String, method: UnlockMethod, sealing rootKey: borrowing SecretKey, of vaultID: VaultID,
@@ -294,7 +295,7 @@ extension KeyringDocument.Slot {
         self.init(
             number: number, label: label, method: method, rootKey: [],
             passphrase: method == .passphrase ? try cost ?? .moderate() : nil)
-        // A keyring with another cost could not be read back.
+        // A keyring that states an impossible cost could not be read back.
         guard passphrase?.isPossible ?? true else {
             throw VaultError(
                 .invalidArgument, "a passphrase must cost between 1 and 64 passes over 8 MiB to 4 GiB of memory")
@@ -308,16 +309,16 @@ extension KeyringDocument.Slot {
             associatedData: try KeyringDocument.associatedData(.slot, vaultID: vaultID, number: number))
     }
 
-    /// Whether a secret opens the slot. A passphrase takes most of a second.
+    /// Whether a secret opens the slot. Trying a passphrase takes most of a second.
     func opens(in vaultID: VaultID, with secret: borrowing UnlockSecret) throws -> Bool {
         guard let unlockKey = try secret.unlockKey(for: self) else { return false }
         let data = try KeyringDocument.associatedData(.slot, vaultID: vaultID, number: number)
         return try SealedValue.openKey(rootKey, key: unlockKey, associatedData: data) != nil
     }
 
-    /// Checks that the label is short and has no control characters.
+    /// Checks that the label is short enough and has no control characters.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if it is not.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the check fails.
     func checkLabel() throws {
         guard label.utf8.count <= Self.maxLabelBytes,
             label.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
@@ -329,26 +330,27 @@ extension KeyringDocument.Slot {
     }
 }
 
-// Retired generations are kept forever, so that no number is used twice. Folding keeps the file small.
+// Retired generations are recorded forever, so that no number is used twice. Folding them keeps the file small.
 extension KeyringDocument {
-    /// Retired generations with consecutive numbers, in one entry.
+    /// Retired generations with consecutive numbers, folded into one entry.
     package struct RetiredRange: Sendable {
         package var first: Int64
         package var last: Int64
-        /// The largest number of backup files that hold the key of any of them.
+        /// The largest number of backup files that hold the key of any one of these generations.
         package var backups: Int64
         var rest = JSONObject()
 
-        /// The numbers of the generations.
+        /// The numbers of these generations.
         package var numbers: ClosedRange<Int> { Int(first)...Int(last) }
     }
 
-    /// Maximum retired generations that have an entry of their own.
+    /// The maximum number of retired generations with entries of their own.
     static let maxRetiredEntries = 128
 
-    /// Folds the oldest retired generations into ranges if more than ``maxRetiredEntries`` have an entry.
+    /// Folds the oldest retired generations into ranges if more than ``maxRetiredEntries`` have entries of their own.
     ///
-    /// The highest number keeps its entry, because a version that does not know ranges continues numbering from there.
+    /// The highest number keeps its own entry, because a version that does not know ranges numbers new generations from
+    /// there.
     mutating func fold() {
         let entries = generations.filter { $0.key == nil }.sorted { $0.number < $1.number }.dropLast(
             Self.maxRetiredEntries)
@@ -363,7 +365,7 @@ extension KeyringDocument {
         }
     }
 
-    /// The highest number that a generation has or had.
+    /// The highest number that any generation has or had.
     var highestGeneration: Int64 { max(generations.map(\.number).max() ?? 0, retired.last?.last ?? 0) }
 }
 

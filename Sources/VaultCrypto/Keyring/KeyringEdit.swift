@@ -1,25 +1,25 @@
 package import VaultModel
 
-/// A keyring while its file is being changed. Each key operation has an extension of its own.
+/// A keyring whose file is being changed. Each key operation has its own extension.
 package struct KeyringEdit {
-    /// The contents of the new file; keys in it are sealed.
+    /// The contents of the new file, in which the keys are sealed.
     package var document: KeyringDocument
-    /// The key that seals those keys.
+    /// The key that seals the keys in ``document``.
     package var rootKey: SharedKey
 
     /// Revokes all existing tokens, in this process and in every process that unlocks the new file.
     package mutating func revokeTokens() { document.tokenEpoch += 1 }
 
-    /// Returns the bytes of the new file, and the keys that opening those bytes yields.
+    /// Returns the new file's bytes, and the keys that a reader obtains by opening those bytes.
     ///
-    /// - Throws: ``VaultError`` with code `storage` if the bytes could not be read back, `tamperedKeyring` if a key in
-    ///   them does not open. Such bytes must not be written.
+    /// - Throws: ``VaultError`` with code `storage` if the new file would be too large or could not be read back, or
+    ///   `tamperedKeyring` if a key in it does not open. The file must then not be written.
     func finished() throws -> (bytes: [UInt8], keys: KeyringKeys) {
         let (bytes, document) = try document.written(rootKey: rootKey.secret)
         return (bytes, try KeyringKeys(opening: document, rootKey: rootKey))
     }
 
-    /// Ends the change: raises the revision, and returns the new file.
+    /// Ends the change by raising the revision, and returns the new file.
     ///
     /// - Throws: as ``finished()``.
     package consuming func finish() throws -> FinishedKeyring {
@@ -39,9 +39,9 @@ package struct KeyringEdit {
             associatedData: try KeyringDocument.associatedData(role, vaultID: document.vaultID, number: number))
     }
 
-    /// Opens a key of the document.
+    /// Opens one of the document's keys.
     ///
-    /// - Throws: ``VaultError`` with code `tamperedKeyring` if it does not open.
+    /// - Throws: ``VaultError`` with code `tamperedKeyring` if the key does not open.
     package func open(
         _ sealed: [UInt8], _ role: KeyringDocument.Role, _ number: Int64 = 0
     ) throws -> SharedKey {
@@ -53,21 +53,22 @@ package struct KeyringEdit {
     }
 }
 
-/// The changed keyring: the bytes of its new file, and what opening them yields.
+/// A changed keyring: the bytes of its new file, and the keys that a reader obtains by opening them.
 package struct FinishedKeyring {
     package let bytes: [UInt8]
-    /// The number of its current generation.
+    /// The number of the generation that new resources use.
     package let currentGeneration: Int
     let keys: KeyringKeys
     let rootKey: SharedKey
     let slots: [KeyringDocument.Slot]
 }
 
-/// Adding, replacing and removing slots.
+/// Adds, replaces and removes slots.
 extension KeyringEdit {
     /// Adds a slot under an unused number.
     ///
-    /// - Throws: ``VaultError`` with code `inUse` if there are 16 slots, `invalidArgument` if the number is in use.
+    /// - Throws: ``VaultError`` with code `inUse` if there are already 16 slots, or `invalidArgument` if the slot's
+    ///   number is in use or its label is invalid.
     package mutating func add(_ slot: KeyringDocument.Slot) throws {
         try slot.checkLabel()
         guard document.slots.count < KeyringDocument.maxSlots else {
@@ -84,7 +85,7 @@ extension KeyringEdit {
 
     /// Adds a slot from another file of this keyring, under a new number.
     ///
-    /// - Throws: as ``add(_:)``; ``VaultError`` with code `wrongKey` if the slot needs another kind of secret.
+    /// - Throws: as ``add(_:)``, and ``VaultError`` with code `wrongKey` if the slot needs another kind of secret.
     mutating func add(
         _ slot: KeyringDocument.Slot, as number: Int64, openedBy secret: borrowing UnlockSecret
     ) throws {
@@ -99,9 +100,9 @@ extension KeyringEdit {
         try add(slot)
     }
 
-    /// Replaces the slot that has the same number. The old secret no longer opens it.
+    /// Replaces the slot that has the same number. The old secret no longer opens the keyring.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if there is no such slot.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if there is no such slot or the new label is invalid.
     package mutating func replace(with slot: KeyringDocument.Slot) throws {
         try slot.checkLabel()
         document.slots[try index(ofSlot: slot.number)] = slot
@@ -109,8 +110,8 @@ extension KeyringEdit {
 
     /// Removes a slot.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if there is no such slot, or it is the last, without which
-    ///   nothing would open the keyring.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if there is no such slot, or if it is the last one, without
+    ///   which the keyring could not be unlocked.
     package mutating func removeSlot(_ number: Int64) throws {
         let index = try index(ofSlot: number)
         guard document.slots.count > 1 else {
@@ -120,10 +121,10 @@ extension KeyringEdit {
         document.slots.remove(at: index)
     }
 
-    /// The number for a new slot: one above the highest.
+    /// The number for a new slot, which is one above the highest in use.
     var freeSlotNumber: Int64 { (document.slots.map(\.number).max() ?? 0) + 1 }
 
-    /// Returns the slot with a given number.
+    /// Returns the slot that has a given number.
     func slot(_ number: Int64) throws -> KeyringDocument.Slot { document.slots[try index(ofSlot: number)] }
 
     private func index(ofSlot number: Int64) throws -> Int {
@@ -142,13 +143,14 @@ extension KeyringEdit {
     /// nothing.
     ///
     /// - Parameters:
-    ///   - secrets: the secrets of the slots to keep. A passphrase takes most of a second for each passphrase slot.
-    ///   - dropsOthers: whether to remove the slots that none of them opens.
-    ///   - now: seconds since 1970.
-    ///   - taken: generation numbers that were used before, even if a restored keyring does not know them.
+    ///   - secrets: the secrets of the slots to keep. Trying a passphrase takes most of a second for each passphrase
+    ///     slot.
+    ///   - dropsOthers: whether to remove the slots that no secret opens.
+    ///   - now: the current time, in seconds since 1970.
+    ///   - taken: generation numbers that have already been used, even if a restored keyring does not know them.
     /// - Returns: the number of the new generation.
     /// - Throws: ``VaultError`` with code `wrongKey` if a secret opens no slot, `invalidArgument` if a slot that may
-    ///   not be removed would be lost.
+    ///   not be removed would be lost, or `inUse` if the keyring can hold no further generation.
     package mutating func renewRoot(
         openedBy secrets: [SharedSecret], droppingOthers dropsOthers: Bool, now: Int64, avoiding taken: Set<Int> = []
     ) throws -> Int {
@@ -173,7 +175,7 @@ extension KeyringEdit {
         return try addGeneration(now: now, avoiding: taken)
     }
 
-    /// Returns the slots to keep, each with the new root key sealed in it.
+    /// Returns the slots to keep, each with the new root key sealed under its unlock key.
     private func reseal(_ slots: OpenedSlots, _ root: borrowing SecretKey) throws -> [KeyringDocument.Slot] {
         var staying: [KeyringDocument.Slot] = []
         for (slot, unlockKey) in slots.staying {
@@ -189,14 +191,14 @@ extension KeyringEdit {
 }
 
 extension KeyringEdit {
-    /// Adds a generation with a fresh key, and makes it the one that new resources use.
+    /// Adds a generation with a fresh key, and makes new resources use it.
     ///
     /// - Parameters:
-    ///   - now: seconds since 1970.
-    ///   - taken: numbers that were used before, even if a restored keyring does not know them. They come from outside
-    ///     the keyring, so they are only skipped, and numbering does not continue from them.
-    /// - Returns: its number, the next free one above the highest that ever existed.
-    /// - Throws: ``VaultError`` with code `inUse` if there are as many generations as a keyring may hold.
+    ///   - now: the current time, in seconds since 1970.
+    ///   - taken: numbers that have already been used, even if a restored keyring does not know them. They come from
+    ///     outside the keyring, so they are only skipped: numbering does not continue from them.
+    /// - Returns: the number of the new generation, which is the next free one above the highest that ever existed.
+    /// - Throws: ``VaultError`` with code `inUse` if the keyring already holds the maximum number of generations.
     package mutating func addGeneration(now: Int64, avoiding taken: Set<Int> = []) throws -> Int {
         guard document.generations.count(where: { $0.key != nil }) < KeyringDocument.maxActiveGenerations else {
             throw VaultError(
@@ -212,10 +214,10 @@ extension KeyringEdit {
         return Int(number)
     }
 
-    /// Removes the key of a generation from the document. Leaves a retired generation unchanged.
+    /// Removes a generation's key from the document. Leaves a generation that is already retired unchanged.
     ///
-    /// - Throws: ``VaultError`` with code `inUse` for the current generation, `invalidArgument` if there is no
-    ///   generation with this number.
+    /// - Throws: ``VaultError`` with code `inUse` for the current generation, or `invalidArgument` if no generation has
+    ///   this number.
     package mutating func retireGeneration(_ number: Int) throws {
         guard number != document.current else { throw Self.currentGeneration(number) }
         guard !document.retired.contains(where: { $0.numbers.contains(number) }) else { return }
@@ -233,7 +235,7 @@ extension KeyringEdit {
             hint: .rotate)
     }
 
-    /// Returns the error for a number that no generation has.
+    /// Returns the error for a number that belongs to no generation.
     package static func unknownGeneration(_ number: Int) -> VaultError {
         VaultError(
             .invalidArgument, "the keyring has no generation \(number); give one that it has",
@@ -242,10 +244,11 @@ extension KeyringEdit {
 }
 
 extension KeyringEdit {
-    /// Carries out an order.
+    /// Carries out an order to change the keyring.
     ///
-    /// - Throws: ``VaultError`` with code `wrongKey` if it was created without this keyring's root key, `olderKeyring`
-    ///   if the keyring has changed since, `invalidArgument` if it cannot be carried out.
+    /// - Throws: ``VaultError`` with code `wrongKey` if the order was created without this keyring's root key,
+    ///   `olderKeyring` if the keyring has changed since then, or `invalidArgument` or `inUse` if the change is not
+    ///   possible.
     package mutating func carryOut(_ order: KeyringOrder) throws {
         guard order.isProved(by: rootKey.secret) else {
             throw VaultError(
@@ -274,13 +277,14 @@ extension KeyringEdit {
 }
 
 extension KeyringEdit {
-    /// Turns a backup into a keyring that its vault accepts.
+    /// Turns a backup into a keyring that the backup's vault accepts.
     ///
-    /// Each revision since the backup may have revoked playback links once, so the token epoch grows by their number.
+    /// Each revision since the backup may have revoked all tokens once, so the token epoch increases by the number of
+    /// those revisions.
     ///
     /// - Parameters:
     ///   - lastRevision: the highest revision that the vault has seen.
-    ///   - retired: generations whose keys are not restored.
+    ///   - retired: the generations whose keys are not restored.
     ///   - current: the generation that new resources use.
     mutating func restore(after lastRevision: Int64, without retired: Set<Int>, current: Int) {
         let missed = max(0, lastRevision - document.revision)
@@ -296,7 +300,7 @@ extension KeyringEdit {
 extension KeyringEdit {
     /// Adds a locator with a fresh key.
     ///
-    /// - Returns: its number, one above the highest.
+    /// - Returns: the number of the new locator, which is one above the highest.
     package mutating func addLocator() throws -> Int {
         let number = (document.locators.map(\.number).max() ?? 0) + 1
         let key = try seal(SecureRandom.key("locator key"), .locator, number)
@@ -304,12 +308,12 @@ extension KeyringEdit {
         return Int(number)
     }
 
-    /// Removes all locators but one from the document.
+    /// Removes all locators except one from the document.
     package mutating func dropLocators(except number: Int) { document.locators.removeAll { $0.number != number } }
 }
 
 extension KeyringEdit {
-    /// Counts one more backup for each active generation.
+    /// Records that one more backup holds the key of each active generation.
     mutating func countBackup() {
         for index in document.generations.indices where document.generations[index].key != nil {
             document.generations[index].backups += 1

@@ -1,10 +1,10 @@
 internal import VaultModel
 
-/// A keyring change that the vault's owner is asked to carry out.
+/// A request to the vault's owner to change the keyring.
 ///
-/// A process that has unlocked the keyring creates the order. Nothing in it is secret: a slot holds the root key sealed
-/// under an unlock key that the creator keeps. The proof shows that the creator had the root key; the owner refuses an
-/// order without it. An order is valid for one revision.
+/// A process that has unlocked the keyring creates the order. The order contains no secret, because a slot in it holds
+/// the root key sealed under an unlock key that the creator keeps. The order's proof shows that the creator had the
+/// root key, and the owner refuses an order without a valid proof. An order is valid for one revision only.
 package struct KeyringOrder: Codable, Hashable, Sendable {
     /// The kind of change.
     package enum Act: String, Codable, Sendable {
@@ -14,7 +14,7 @@ package struct KeyringOrder: Codable, Hashable, Sendable {
         case replace
         /// Removes the slot with a given number.
         case remove
-        /// Counts one more backup for the active generations.
+        /// Records that one more backup holds the keys of the active generations.
         case backup
     }
 
@@ -23,22 +23,22 @@ package struct KeyringOrder: Codable, Hashable, Sendable {
         package let number: Int64
         let label: String
         let method: String
-        /// Base64.
+        /// The sealed root key, in base64.
         let rootKey: String
-        /// Base64; for a passphrase only, as are the limits.
+        /// The salt in base64. It is present only for a passphrase, as are the two limits.
         let salt: String?
         let opsLimit: Int64?
         let memLimit: Int64?
     }
 
-    /// The revision of the keyring that the order is for.
+    /// The keyring revision that the order applies to.
     package let revision: Int64
     package let act: Act
     /// The number of the slot to remove.
     let number: Int64?
-    /// The slot to add, or the one to put in another's place.
+    /// The slot to add, or the slot that replaces another.
     package let slot: Slot?
-    /// Base64 of `KDF(V, "mv.order", order without proof)`.
+    /// The base64 form of `KDF(V, "mv.order", order without proof)`, where `V` is the root key.
     private(set) var proof: String
 
     init(
@@ -53,7 +53,7 @@ package struct KeyringOrder: Codable, Hashable, Sendable {
         proof = Base64.encode(Self.proof(of: message, rootKey))
     }
 
-    /// Whether the creator had the root key.
+    /// Whether the proof shows that the order's creator had the root key.
     func isProved(by rootKey: borrowing SecretKey) -> Bool {
         guard let stated = Base64.decode(proof) else { return false }
         return ConstantTime.areEqual(stated, Self.proof(of: message, rootKey))
@@ -63,7 +63,7 @@ package struct KeyringOrder: Codable, Hashable, Sendable {
         KeyDerivation.value(from: rootKey, .keyringOrder, message)
     }
 
-    /// The order without its proof, in canonical form.
+    /// The order in canonical form, without its proof.
     private var message: [UInt8] {
         var members: [String: JSONValue] = ["revision": .integer(revision), "act": .string(act.rawValue)]
         members["number"] = number.map { .integer($0) }
@@ -92,8 +92,8 @@ extension KeyringOrder.Slot {
 }
 
 extension KeyringDocument {
-    /// Returns the number of a slot that a 32-byte key opens; nil if there is none, and for a passphrase, which takes
-    /// too long to try.
+    /// Returns the number of a slot that a 32-byte key opens; nil if there is none. Returns nil for a passphrase, which
+    /// would take too long to try.
     fileprivate func slot(openedByKey secret: borrowing UnlockSecret) throws -> Int64? {
         for slot in slots where slot.passphrase == nil {
             guard let unlockKey = try secret.unlockKey(for: slot) else { continue }
@@ -104,11 +104,12 @@ extension KeyringDocument {
     }
 }
 
-/// Creating orders for the vault's owner from the unlocked keyring file. None of this changes the keyring.
+/// Creates orders for the vault's owner from the unlocked keyring file, without changing the keyring.
 extension Keyring {
-    /// Throws if a 32-byte key already opens a slot of the keyring; passphrases are not tried.
+    /// Checks that a 32-byte key does not yet open a slot of the keyring. Passphrases are not tried.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument`; as ``KeyringReader`` if the file is not this keyring's.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the key opens a slot; as ``KeyringReader`` if the file
+    ///   does not belong to this keyring.
     package func requireUnused(_ secret: borrowing UnlockSecret, in file: [UInt8]) throws {
         guard let number = try editing(file).document.slot(openedByKey: secret) else { return }
         throw VaultError(.invalidArgument, "this key opens slot \(number) already; give another key", hint: .listSlots)
@@ -119,9 +120,9 @@ extension Keyring {
     /// - Parameters:
     ///   - file: the current keyring file.
     ///   - method: how the secret is supplied; `.passphrase` if and only if it is a passphrase.
-    ///   - cost: the cost of a passphrase; nil for the default.
-    /// - Throws: ``VaultError`` with code `invalidArgument` if such a slot is impossible; as ``KeyringReader`` if the
-    ///   file is not this keyring's.
+    ///   - cost: the cost of deriving a key from a passphrase; nil for the default.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the slot cannot be created, or `inUse` if there are
+    ///   already 16 slots; as ``KeyringReader`` if the file does not belong to this keyring.
     package func orderSlot(
         in file: [UInt8], label: String, method: UnlockMethod, secret: borrowing UnlockSecret, cost: Argon2id.Cost?
     ) throws -> KeyringOrder {
@@ -135,7 +136,7 @@ extension Keyring {
 
     /// Creates an order to replace a slot.
     ///
-    /// - Parameter label: nil to keep the slot's label.
+    /// - Parameter label: the new label; nil to keep the slot's label.
     /// - Throws: as ``orderSlot(in:label:method:secret:cost:)``.
     package func orderReplacement(
         of number: Int64, in file: [UInt8], label: String?, method: UnlockMethod, secret: borrowing UnlockSecret,
@@ -151,9 +152,10 @@ extension Keyring {
 
     /// Creates an order to remove a slot.
     ///
-    /// - Parameter isForced: whether to remove it even if no remaining slot is known to open.
-    /// - Throws: ``VaultError`` with code `invalidArgument` if the slot does not exist or is the last; `inUse` if it is
-    ///   the only one that is known to open.
+    /// - Parameter isForced: whether to remove the slot even if no remaining slot is known to open.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the slot does not exist or is the last one, or `inUse`
+    ///   if it is the only slot that is known to open; as ``KeyringReader`` if the file does not belong to this
+    ///   keyring.
     package func orderRemoval(of number: Int64, in file: [UInt8], isForced: Bool = false) throws -> KeyringOrder {
         let edit = try editing(file)
         let order = try edit.checked(
@@ -174,9 +176,9 @@ extension Keyring {
         return KeyringOrder(revision: edit.document.revision, act: .backup, authenticatedWith: edit.rootKey.secret)
     }
 
-    /// Returns the bytes of a backup: the same keyring, opened by one passphrase only.
+    /// Returns the bytes of a backup, which is the same keyring with a single passphrase slot.
     ///
-    /// - Parameter file: the keyring file, which already counts the backup.
+    /// - Parameter file: the keyring file, in which the backup has already been counted.
     /// - Throws: ``VaultError`` with code `invalidArgument` if the secret is not a passphrase.
     package func backup(
         of file: [UInt8], label: String, secret: borrowing UnlockSecret, cost: Argon2id.Cost?
@@ -186,7 +188,7 @@ extension Keyring {
         return try edit.finished().bytes
     }
 
-    /// Reads a keyring file that the root key authenticates.
+    /// Reads a keyring file and authenticates it with the root key.
     ///
     /// - Throws: as ``KeyringReader``.
     package func document(of file: [UInt8]) throws -> KeyringDocument { try editing(file).document }
@@ -209,7 +211,7 @@ extension KeyringEdit {
             cost: cost)
     }
 
-    /// Returns the order after trying it on a copy, so that an impossible one is refused before it is sent.
+    /// Returns the order after trying it on a copy, so that an impossible order is refused before it is sent.
     fileprivate func checked(_ order: KeyringOrder) throws -> KeyringOrder {
         var trial = self
         try trial.carryOut(order)

@@ -1,12 +1,12 @@
 package import VaultModel
 
-/// Reads a keyring file in an order that gives each kind of failure its own error.
+/// Reads a keyring file, and checks it in an order that lets each kind of failure have its own error.
 package enum KeyringReader {
     /// Unlocks a keyring.
     ///
-    /// Order: JSON and format → checksum (*damaged*) → limits (*damaged*) → slots (*wrong key*) → authenticator
-    /// (*tampered*). The index later checks that the keyring is this vault's and new enough. A passphrase takes most of
-    /// a second for each passphrase slot, so call this on a thread that may block.
+    /// The checks run in this order: JSON and format → checksum (*damaged*) → limits (*damaged*) → slots (*wrong key*)
+    /// → authenticator (*tampered*). The index later checks that the keyring belongs to this vault and is new enough.
+    /// Trying a passphrase takes most of a second for each passphrase slot, so call this on a thread that may block.
     ///
     /// - Throws: ``VaultError`` with code `damagedKeyring`, `wrongKey` or `tamperedKeyring`.
     package static func unlock(_ file: [UInt8], with secret: borrowing UnlockSecret) throws -> Keyring {
@@ -29,15 +29,15 @@ package enum KeyringReader {
         return try Keyring(document: document, rootKey: opened.key, unlockedBy: opened.slot)
     }
 
-    /// Reads a keyring file without a key, so its contents are not authenticated.
+    /// Reads a keyring file without a key. Its contents are therefore not authenticated.
     ///
-    /// - Throws: ``VaultError`` with code `damagedKeyring`.
+    /// - Throws: ``VaultError`` with code `damagedKeyring` if the file is not a valid keyring.
     package static func unauthenticated(_ file: [UInt8]) throws -> KeyringDocument { try read(file).document }
 
-    /// Returns the vault that a keyring file names, without unlocking the file.
+    /// Returns the id of the vault that a keyring file belongs to, without unlocking the file.
     package static func vaultID(of file: [UInt8]) throws -> VaultID { try read(file).document.vaultID }
 
-    /// Reads a file and authenticates it with an opened root key.
+    /// Reads a keyring file and authenticates it with a root key that is already open.
     static func document(in file: [UInt8], authenticatedBy rootKey: borrowing SecretKey) throws -> KeyringDocument {
         let (object, document) = try read(file)
         try authenticate(object, by: rootKey)
@@ -86,10 +86,10 @@ package enum NewKeyring {
     /// Creates a keyring with one slot, one locator and generation 1.
     ///
     /// - Parameters:
-    ///   - secret: the secret that will unlock it.
+    ///   - secret: the secret that will unlock the keyring.
     ///   - method: how that secret is supplied; `.passphrase` if and only if it is a passphrase.
-    ///   - cost: the cost of a passphrase; nil for the default.
-    ///   - now: seconds since 1970.
+    ///   - cost: the cost of deriving a key from a passphrase; nil for the default.
+    ///   - now: the current time, in seconds since 1970.
     /// - Returns: the bytes of the keyring file.
     package static func make(
         with secret: borrowing UnlockSecret, method: UnlockMethod, label: String, cost: Argon2id.Cost? = nil, now: Int64

@@ -1,17 +1,17 @@
 internal import VaultModel
 
-/// The slots of a keyring, divided by whether the available secrets open them.
+/// A keyring's slots, divided by whether the available secrets open them.
 ///
-/// A new root key can be sealed only for the slots that open.
+/// A new root key can be sealed only for the slots that a secret opens.
 struct OpenedSlots {
-    /// The slots that open, in the keyring's order, each with its unlock key.
+    /// The slots that a secret opens, in the keyring's order, each with its unlock key.
     let staying: [(slot: KeyringDocument.Slot, unlockKey: SharedKey)]
     /// The slots that no secret opens.
     let leftOut: [KeyringDocument.Slot]
 
-    /// Tries secrets on the slots of a document. A passphrase takes most of a second for each passphrase slot.
+    /// Tries secrets on a document's slots. Trying a passphrase takes most of a second for each passphrase slot.
     ///
-    /// - Throws: ``VaultError`` with code `wrongKey` if a secret opens no slot, or there is no secret.
+    /// - Throws: ``VaultError`` with code `wrongKey` if any of the secrets opens no slot, or if there are no secrets.
     init(of document: KeyringDocument, by secrets: [SharedSecret]) throws {
         var staying: [(slot: KeyringDocument.Slot, unlockKey: SharedKey)] = []
         var leftOut: [KeyringDocument.Slot] = []
@@ -19,7 +19,8 @@ struct OpenedSlots {
         for slot in document.slots {
             let data = try KeyringDocument.associatedData(.slot, vaultID: document.vaultID, number: slot.number)
             var opening: SharedKey?
-            // The same secret may be given twice, such as one file by two names: both must count as opening the slot.
+            // The same secret may be given twice, such as one key file under two paths. Both copies must count as
+            // opening the slot.
             for (index, shared) in secrets.enumerated() where opening == nil || !used.contains(index) {
                 guard let unlockKey = try shared.secret.unlockKey(for: slot),
                     try SealedValue.openKey(slot.rootKey, key: unlockKey, associatedData: data) != nil
@@ -37,12 +38,12 @@ struct OpenedSlots {
         self.leftOut = leftOut
     }
 
-    /// Checks that no slot is lost without the caller's consent.
+    /// Checks that no slot would be lost without the caller's consent.
     ///
     /// - Parameters:
     ///   - dropsOthers: whether to remove the slots that no secret opens.
-    ///   - hasOtherKeys: whether the owner has further 32-byte keys, which open no passphrase slot.
-    /// - Throws: ``VaultError`` with code `invalidArgument`, which names the slots that would be lost.
+    ///   - hasOtherKeys: whether the owner has further 32-byte keys. They may open any slot except a passphrase slot.
+    /// - Throws: ``VaultError`` with code `invalidArgument`, whose message lists the slots that would be lost.
     func check(droppingOthers dropsOthers: Bool, ownerHasOtherKeys hasOtherKeys: Bool = false) throws {
         let lost = dropsOthers ? [] : leftOut.filter { !hasOtherKeys || $0.passphrase != nil }
         guard !lost.isEmpty else { return }
@@ -56,17 +57,19 @@ struct OpenedSlots {
 }
 
 extension Keyring {
-    /// Checks whether the root key could be renewed after an order is carried out. Changes nothing.
+    /// Checks whether the root key could be renewed after an order has been carried out, without changing anything.
     ///
-    /// The renewal itself is ``KeyringEdit/renewRoot(openedBy:droppingOthers:now:avoiding:)``.
+    /// ``KeyringEdit/renewRoot(openedBy:droppingOthers:now:avoiding:)`` performs the renewal itself.
     ///
     /// - Parameters:
     ///   - file: the current keyring file.
-    ///   - secrets: the secrets of the slots to keep. A passphrase takes most of a second for each passphrase slot.
-    ///   - dropsOthers: whether to remove the slots that none of them opens.
-    ///   - hasOtherKeys: whether the owner has further 32-byte keys, which are not available here.
-    /// - Throws: ``VaultError`` with code `wrongKey` if a secret opens no slot, `invalidArgument` if a slot that may
-    ///   not be removed would be lost; as ``KeyringReader`` if the file is not this keyring's.
+    ///   - secrets: the secrets of the slots to keep. Trying a passphrase takes most of a second for each passphrase
+    ///     slot.
+    ///   - dropsOthers: whether to remove the slots that no secret opens.
+    ///   - hasOtherKeys: whether the owner has further 32-byte keys that are not available here.
+    /// - Throws: ``VaultError`` with code `wrongKey` if a secret opens no slot, or `invalidArgument` if a slot that may
+    ///   not be removed would be lost; as ``KeyringEdit/carryOut(_:)``; as ``KeyringReader`` if the file does not
+    ///   belong to this keyring.
     package func checkRootRenewal(
         after order: KeyringOrder, in file: [UInt8], openedBy secrets: [SharedSecret], droppingOthers dropsOthers: Bool,
         ownerHasOtherKeys hasOtherKeys: Bool
@@ -79,7 +82,7 @@ extension Keyring {
 }
 
 extension Keyring {
-    /// The facts about a keyring that decide whether it fits a vault.
+    /// The facts that decide whether a keyring fits a vault.
     package struct Holdings: Hashable, Sendable {
         package let revision: Int64
         package let current: Int
@@ -88,7 +91,7 @@ extension Keyring {
         package let active: Set<Int>
     }
 
-    /// What the keyring holds.
+    /// The facts that decide whether this keyring fits a vault.
     package var holdings: Holdings {
         let keys = keys
         return Holdings(
@@ -96,16 +99,16 @@ extension Keyring {
             active: Set(keys.generations.keys))
     }
 
-    /// Returns the bytes of the keyring file that a backup is restored to.
+    /// Returns the bytes of the keyring file that restoring a backup produces.
     ///
     /// - Parameters:
     ///   - file: the backup, from which this keyring was opened.
     ///   - lastRevision: the highest revision that the vault has seen.
-    ///   - retired: generations whose keys are not restored.
-    ///   - current: the generation that new resources use; not a retired one.
+    ///   - retired: the generations whose keys are not restored.
+    ///   - current: the generation that new resources use. It must not be a retired one.
     ///   - newer: the keyring file to replace, if it can be read; receipt numbering continues from it.
     ///   - closesFormerRecords: whether the keyring stops opening records of format versions up to 5, because their key
-    ///     would open records that a retirement was meant to destroy.
+    ///     would also open records that a retirement was meant to destroy.
     /// - Throws: as ``KeyringReader``.
     package func restored(
         _ file: [UInt8], after lastRevision: Int64, without retired: Set<Int>, current: Int, replacing newer: [UInt8]?,
@@ -114,7 +117,7 @@ extension Keyring {
         var edit = try editing(file)
         if closesFormerRecords { edit.document.sealsRecordsByGeneration = true }
         edit.restore(after: lastRevision, without: retired, current: current)
-        // A file that was not written under this root key is not trusted.
+        // The file to be replaced is trusted only if it was written under this root key.
         if let newer = newer.flatMap({ try? document(of: $0) }) {
             edit.document.receiptSequence = max(edit.document.receiptSequence, newer.receiptSequence)
             if newer.sealsRecordsByGeneration { edit.document.sealsRecordsByGeneration = true }
@@ -122,15 +125,15 @@ extension Keyring {
         return try edit.finished().bytes
     }
 
-    /// Returns the bytes of a restored keyring file with the slots of the file that it replaces.
+    /// Returns the bytes of a restored keyring file that keeps the slots of the file that it replaces.
     ///
-    /// If the secret opens none of them, the slot that opened the backup is added.
+    /// If the secret opens none of those slots, the slot that opened the backup is added.
     ///
     /// - Parameters:
-    ///   - newer: the file to replace.
+    ///   - newer: the keyring file to replace.
     ///   - secret: the secret that opened the backup.
-    /// - Throws: ``VaultError`` with code `inUse` if there are too many slots; as ``KeyringReader`` if a file is not
-    ///   this keyring's.
+    /// - Throws: ``VaultError`` with code `inUse` if there are too many slots; as ``KeyringReader`` if a file does not
+    ///   belong to this keyring.
     package func keepingSlots(
         of newer: [UInt8], in restored: [UInt8], openedBy secret: borrowing UnlockSecret
     ) throws -> [UInt8] {
@@ -150,12 +153,13 @@ extension Keyring {
         return try edit.finished().bytes
     }
 
-    /// Returns the revision of a file if it is this keyring's; nil if it is not, or cannot be authenticated.
+    /// Returns the revision of a keyring file; nil if the file does not belong to this keyring or cannot be
+    /// authenticated.
     package func revision(of file: [UInt8]) -> Int64? { (try? document(of: file))?.revision }
 
     /// Returns the bytes of a keyring file with an order carried out, at the same revision.
     ///
-    /// - Throws: as ``KeyringEdit/carryOut(_:)``, and as ``KeyringReader`` if the file is not this keyring's.
+    /// - Throws: as ``KeyringEdit/carryOut(_:)``; as ``KeyringReader`` if the file does not belong to this keyring.
     package func carryingOut(_ order: KeyringOrder, in file: [UInt8]) throws -> [UInt8] {
         var edit = try editing(file)
         try edit.carryOut(order)

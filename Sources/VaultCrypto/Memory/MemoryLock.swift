@@ -2,11 +2,11 @@ import CSodium
 import Foundation
 import VaultModel
 
-/// Records whether the memory of secrets could be locked, so that it never reaches swap.
+/// Records whether the memory that holds secrets could be locked to keep it out of swap.
 ///
-/// `sodium_malloc` does not report that it could not lock its memory. Only `sodium_mlock` does, so its result decides.
+/// `sodium_malloc` does not report a failure to lock its memory; only `sodium_mlock` does, so its result decides.
 package final class MemoryLock: Sendable {
-    /// The instance for all secrets of the process.
+    /// The instance that serves all secrets in the process.
     package static let shared = MemoryLock()
 
     private struct State {
@@ -16,12 +16,12 @@ package final class MemoryLock: Sendable {
 
     private let state = Locked(State())
 
-    /// The system's first refusal; nil if it has locked everything.
+    /// The system's first refusal to lock memory; nil if it has not refused so far.
     package var refusal: MemoryLockFailure? { state.withLock { $0.refusal } }
 
-    /// Returns a stream that yields the refusal once, then ends.
+    /// Returns a stream that yields the first refusal, then ends.
     ///
-    /// The stream yields at once if the system has already refused, otherwise at the first refusal.
+    /// The stream yields at once if the system has already refused, or else when it first refuses.
     package func refusals() -> AsyncStream<MemoryLockFailure> {
         let (stream, continuation) = AsyncStream.makeStream(of: MemoryLockFailure.self)
         let (known, listener) = state.withLock { state in
@@ -36,9 +36,9 @@ package final class MemoryLock: Sendable {
         return stream
     }
 
-    /// Locks memory, and keeps it out of core files.
+    /// Locks memory so that it reaches neither swap nor core files.
     ///
-    /// If the system refuses, the refusal is recorded, and the memory is used without a lock.
+    /// If the system refuses, the refusal is recorded and the memory is used unlocked.
     func lock(_ address: UnsafeMutableRawPointer, _ byteCount: Int) {
         // The caller owns this memory, and all of it is mapped.
         guard unsafe sodium_mlock(address, byteCount) != 0 else { return }
@@ -57,7 +57,7 @@ package final class MemoryLock: Sendable {
         }
     }
 
-    /// The number of bytes that the process may lock; nil if there is no limit or it cannot be queried.
+    /// The number of bytes that the process may lock; nil if there is no limit, or if the limit cannot be queried.
     private static var limit: Int64? {
         var limit = rlimit()
         #if canImport(Glibc)
@@ -73,10 +73,10 @@ package final class MemoryLock: Sendable {
 package struct MemoryLockFailure: Hashable, Sendable, CustomStringConvertible {
     /// The system's error number.
     let errno: Int32
-    /// The number of bytes that the process may lock; nil if there is no limit or it is unknown.
+    /// The number of bytes that the process may lock; nil if there is no limit, or if the limit is unknown.
     let limit: Int64?
 
-    /// One sentence without a full stop: what happened, and the remedy.
+    /// A sentence without a full stop that states what happened and how to remedy it.
     package var description: String {
         let bound = limit.map { " (the limit is \($0 >> 10) KiB)" } ?? " (error \(errno))"
         return "keys cannot be locked in memory\(bound) and may be written to a swap device; raise the limit "
@@ -84,7 +84,7 @@ package struct MemoryLockFailure: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Whether the memory of a process may be written to a swap device.
+/// Determines whether the memory of a process may be written to a swap device.
 package enum SwapStatus {
     /// Whether the memory of this process may be written to a swap device.
     package static var isOpen: Bool {
@@ -96,14 +96,14 @@ package enum SwapStatus {
     /// Decides from the contents of the system's files whether memory may be written to a swap device.
     ///
     /// - Parameters:
-    ///   - swaps: `/proc/swaps`, a line of headings and one line for each device.
-    ///   - limits: `memory.swap.max` of each control group that the process is in.
+    ///   - swaps: the contents of `/proc/swaps`, which has a heading line and one line for each device.
+    ///   - limits: the contents of `memory.swap.max` for each control group that the process is in.
     static func isOpen(swaps: String, limits: [String]) -> Bool {
         swaps.split(separator: "\n").count > 1
             && !limits.contains { $0.trimmingCharacters(in: .whitespacesAndNewlines) == "0" }
     }
 
-    /// Returns the control groups of a process, its own first, from `/proc/self/cgroup` (version 2).
+    /// Returns the control groups that a process is in, innermost first, from `/proc/self/cgroup` (version 2).
     static func groups(of file: String) -> [String] {
         guard let line = file.split(separator: "\n").first(where: { $0.hasPrefix("0::/") }) else { return [] }
         var parts = line.dropFirst(4).split(separator: "/")
@@ -115,6 +115,6 @@ package enum SwapStatus {
         return groups
     }
 
-    /// Returns the contents of a system file; empty if there is none, as on systems other than Linux.
+    /// Returns the contents of a system file; empty if the file does not exist, as on systems other than Linux.
     private static func read(_ path: String) -> String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
 }

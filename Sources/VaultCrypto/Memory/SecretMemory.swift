@@ -1,14 +1,14 @@
 import CSodium
 internal import VaultModel
 
-/// Locked memory for keys: a few guarded regions cut into slots of 32 bytes.
+/// Locked memory for keys, in a few guarded regions that are cut into slots of 32 bytes.
 ///
-/// One `sodium_malloc` for each key would exhaust the process's mappings and its lock limit; a region holds 256 keys. A
-/// region has an inaccessible page on either side, stays out of core files, and lives as long as the process. A slot is
-/// wiped when its key is released. Regions stay writable, because protecting one between two uses would cost more than
-/// the use itself.
+/// Each region holds 256 keys, because one `sodium_malloc` for each key would exhaust the process's mappings and its
+/// lock limit. A region has an inaccessible page on either side, stays out of core files, and lives as long as the
+/// process. A slot is wiped when its key is released. Regions stay writable, because protecting one between two uses
+/// would cost more than the uses themselves.
 package final class KeyArena: Sendable {
-    /// The arena for all keys of the process.
+    /// The arena for all keys in the process.
     package static let shared = KeyArena()
 
     package static let slotByteCount = 32
@@ -16,7 +16,7 @@ package final class KeyArena: Sendable {
 
     private let freeSlots = Locked<[Slot]>([])
 
-    /// Takes a free slot. Its bytes are undefined until they are written.
+    /// Takes a free slot, whose bytes are undefined until they are written.
     func take() throws -> Slot {
         try Sodium.start()
         return try freeSlots.withLock { slots in
@@ -25,9 +25,9 @@ package final class KeyArena: Sendable {
         }
     }
 
-    /// Wipes a slot and makes it free again.
+    /// Wipes a slot and makes it available again.
     func release(_ slot: Slot) {
-        // The slot belongs to the key that is being released: nothing else reads or writes it.
+        // The slot belongs to the key that is being released, so nothing else reads or writes it.
         unsafe sodium_memzero(slot.address, Self.slotByteCount)
         freeSlots.withLock { $0.append(slot) }
     }
@@ -43,16 +43,16 @@ package final class KeyArena: Sendable {
         return (0..<slotsInRegion).map { index in unsafe Slot(address: region + index * slotByteCount) }
     }
 
-    /// The address of 32 bytes in a region that is never freed.
-    // Sendable despite the pointer: a slot has one owner at a time, the key that took it.
+    /// A slot of 32 bytes, given by its address in a region that is never freed.
+    // This is Sendable despite the pointer, because a slot has one owner at a time: the key that took it.
     @safe struct Slot: @unchecked Sendable {
         let address: UnsafeMutableRawPointer
     }
 }
 
-/// A 32-byte key in locked memory, with one owner; wiped when the owner releases it.
+/// A 32-byte key in locked memory, with a single owner. It is wiped when the owner releases it.
 package struct SecretKey: ~Copyable, Sendable {
-    /// The length of every key of the vault, in bytes.
+    /// The length in bytes of every key in the vault.
     package static let byteCount = KeyArena.slotByteCount
 
     private let slot: KeyArena.Slot
@@ -61,7 +61,7 @@ package struct SecretKey: ~Copyable, Sendable {
     package init(filledBy fill: (UnsafeMutableRawBufferPointer) throws -> Void) throws {
         let slot = try KeyArena.shared.take()
         do {
-            // The slot is ours alone until `init` returns.
+            // No one else has access to the slot until `init` returns.
             try unsafe fill(UnsafeMutableRawBufferPointer(start: slot.address, count: Self.byteCount))
         } catch {
             KeyArena.shared.release(slot)
@@ -70,7 +70,7 @@ package struct SecretKey: ~Copyable, Sendable {
         self.slot = slot
     }
 
-    /// Copies a key from the caller's bytes; nil if there are not exactly 32.
+    /// Creates a key by copying the caller's bytes; nil if there are not exactly 32.
     package init?(copying bytes: UnsafeRawBufferPointer) throws {
         guard bytes.count == Self.byteCount else { return nil }
         try unsafe self.init { unsafe $0.copyMemory(from: bytes) }
@@ -86,11 +86,11 @@ package struct SecretKey: ~Copyable, Sendable {
 
     deinit { KeyArena.shared.release(slot) }
 
-    /// Lends the bytes for the duration of a call. They must not be kept.
+    /// Lends the bytes to `body`, which must not keep the pointer.
     package borrowing func withBytes<Result: ~Copyable, Failure: Error>(
         _ body: (UnsafePointer<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        // The pointer is bound to bytes and does not outlive `body`, which the borrow of self covers.
+        // The slot holds plain bytes. The pointer does not outlive `body`, during which self stays borrowed.
         try unsafe body(UnsafePointer(slot.address.assumingMemoryBound(to: UInt8.self)))
     }
 
@@ -104,14 +104,14 @@ package struct SecretKey: ~Copyable, Sendable {
 
 /// Secret bytes of any length, such as a passphrase, in guarded and locked memory.
 ///
-/// They are wiped when their owner releases them.
+/// The bytes are wiped when their owner releases them.
 package struct SecretBytes: ~Copyable, Sendable {
     private let storage: Storage
 
     /// The number of bytes.
     package let count: Int
 
-    /// Allocates `capacity` bytes, lets `fill` write them, and keeps as many as `fill` returns.
+    /// Allocates `capacity` bytes, lets `fill` write them, and keeps the number of bytes that `fill` returns.
     package init(capacity: Int, filledBy fill: (UnsafeMutableRawBufferPointer) throws -> Int) throws {
         try Sodium.start()
         guard let address = unsafe sodium_malloc(capacity) else {
@@ -121,7 +121,7 @@ package struct SecretBytes: ~Copyable, Sendable {
         unsafe MemoryLock.shared.lock(address, capacity)
         let count: Int
         do {
-            // The memory is ours alone until `init` returns.
+            // No one else has access to the memory until `init` returns.
             count = try unsafe fill(UnsafeMutableRawBufferPointer(start: address, count: capacity))
         } catch {
             unsafe sodium_free(address)
@@ -133,30 +133,30 @@ package struct SecretBytes: ~Copyable, Sendable {
 
     deinit { unsafe sodium_free(storage.address) }  // `sodium_free` wipes first.
 
-    /// Lends the bytes for the duration of a call. They must not be kept.
+    /// Lends the bytes to `body`, which must not keep the pointer.
     package borrowing func withBytes<Result: ~Copyable, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        // The borrow of self covers the call.
+        // Self stays borrowed for the duration of the call.
         try unsafe body(UnsafeRawBufferPointer(start: storage.address, count: count))
     }
 
-    // Sendable despite the pointer: the value that holds it has one owner at a time.
+    // This is Sendable despite the pointer, because the value that holds it has one owner at a time.
     @safe private struct Storage: @unchecked Sendable {
         let address: UnsafeMutableRawPointer
     }
 }
 
-/// A key with several owners, wiped when the last one releases it.
+/// A key with several owners. It is wiped when the last owner releases it.
 package final class SharedKey: Sendable {
     package let secret: SecretKey
 
     package init(_ secret: consuming SecretKey) { self.secret = secret }
 }
 
-/// libsodium, initialised once before its first use.
+/// Ensures that libsodium is initialized before it is used.
 enum Sodium {
-    /// Initialises libsodium on first use (`sodium_init`).
+    /// Initializes libsodium (`sodium_init`) unless that has already been done.
     ///
     /// - Throws: ``VaultError`` with code `storage` if the system provides no randomness.
     static func start() throws {
@@ -165,20 +165,20 @@ enum Sodium {
         }
     }
 
-    // `sodium_malloc` before `sodium_init` ends the process, so every allocation calls `start()` first.
+    // Every allocation calls `start()` first, because `sodium_malloc` ends the process if it runs before `sodium_init`.
     private static let isReady: Bool = sodium_init() >= 0
 }
 
-/// Wipes what computations leave in memory.
+/// Wipes secrets that computations leave in memory.
 package enum SecureWipe {
-    /// Wipes bytes that held a secret or media; no optimiser drops this (`sodium_memzero`).
+    /// Wipes bytes that held a secret or media. No optimiser removes this call (`sodium_memzero`).
     package static func wipe(_ buffer: UnsafeMutableRawBufferPointer) {
         guard let address = buffer.baseAddress else { return }
-        // The caller's own buffer, with its length.
+        // The buffer belongs to the caller, and this is its whole length.
         unsafe sodium_memzero(address, buffer.count)
     }
 
-    /// Wipes an array, and keeps its length. The caller must hold the only reference.
+    /// Wipes an array without changing its length. The caller must hold the only reference to the array's storage.
     package static func wipe(_ bytes: inout [UInt8]) {
         unsafe bytes.withUnsafeMutableBytes { unsafe wipe($0) }
     }
@@ -188,16 +188,17 @@ package enum SecureWipe {
     /// libsodium leaves derived keys and spilled registers there.
     static func wipeStack(_ byteCount: Int = stackByteCount) { sodium_stackzero(byteCount) }
 
-    /// More than libsodium's hash and cipher use. Its signatures use more, but wipe what they derive from a seed.
+    /// The number of bytes of stack to wipe, more than libsodium's hash and cipher use. Its signatures use more, but
+    /// wipe what they derive from a seed.
     private static let stackByteCount = 4096
 }
 
-/// Comparison in constant time: its duration does not depend on where the values differ.
+/// Compares values in constant time: the duration does not depend on where the values differ.
 package enum ConstantTime {
-    /// Whether two values are equal (`sodium_memcmp`). Values of different lengths are not.
+    /// Whether two values are equal (`sodium_memcmp`). Values of different lengths are unequal.
     package static func areEqual(_ one: [UInt8], _ other: [UInt8]) -> Bool {
         guard one.count == other.count else { return false }
-        // Both arrays lend their storage for the call.
+        // Both arrays lend their storage for the duration of the call.
         return unsafe sodium_memcmp(one, other, one.count) == 0
     }
 }

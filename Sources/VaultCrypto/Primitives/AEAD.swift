@@ -1,27 +1,28 @@
 import CSodium
 
-/// ChaCha20-Poly1305 in its IETF form (RFC 8439), through libsodium.
+/// ChaCha20-Poly1305 as the IETF specifies it (RFC 8439), implemented by libsodium.
 ///
-/// The caller must use each nonce only once under a key; ``SealedValue`` and ``SegmentSealer`` ensure that.
+/// The caller must use each nonce only once with a key; ``SealedValue`` and ``SegmentSealer`` ensure that.
 package enum AEAD {
     package typealias Nonce = InlineArray<12, UInt8>
 
     package static let nonceByteCount = 12
     package static let tagByteCount = 16
 
-    /// Seals `plaintext` into `output`: ciphertext, then tag (`crypto_aead_chacha20poly1305_ietf_encrypt`).
+    /// Seals `plaintext` into `output` as the ciphertext, then the tag (`crypto_aead_chacha20poly1305_ietf_encrypt`).
     ///
-    /// - Precondition: `output` has space for the plaintext and the tag.
+    /// - Precondition: `output` has space for the ciphertext and the tag.
     static func seal(
         _ plaintext: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer,
         nonce: Nonce, associatedData: [UInt8], key: borrowing SecretKey
     ) {
         precondition(output.count >= plaintext.count + tagByteCount)
         guard let address = output.baseAddress else { return }
-        // Registers that hold parts of the key are spilled to the stack.
+        // The cipher spills registers that hold parts of the key to the stack.
         defer { SecureWipe.wipeStack() }
         unsafe key.withBytes { keyBytes in
-            // The buffers are lent for this call with their lengths; libsodium writes plaintext + tag bytes.
+            // The buffers are lent for this call with their lengths. libsodium writes as many bytes as the plaintext
+            // and the tag have together.
             unsafe nonce.span.withUnsafeBufferPointer { nonceBytes in
                 guard let nonceAddress = nonceBytes.baseAddress else { return }
                 _ = unsafe crypto_aead_chacha20poly1305_ietf_encrypt(
@@ -32,11 +33,11 @@ package enum AEAD {
         }
     }
 
-    /// Opens `sealed` (ciphertext, then tag) into `output`.
+    /// Opens `sealed`, which is the ciphertext and then the tag, into `output`.
     ///
-    /// libsodium checks the tag before it writes a byte (`crypto_aead_chacha20poly1305_ietf_decrypt`).
+    /// libsodium checks the tag before it writes any byte (`crypto_aead_chacha20poly1305_ietf_decrypt`).
     ///
-    /// - Returns: whether the tag was right.
+    /// - Returns: whether the tag was valid.
     /// - Precondition: `output` has space for the plaintext.
     static func open(
         _ sealed: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer,
@@ -46,7 +47,8 @@ package enum AEAD {
         precondition(output.count >= sealed.count - tagByteCount)
         defer { SecureWipe.wipeStack() }
         return unsafe key.withBytes { keyBytes in
-            // The buffers are lent for this call with their lengths; libsodium writes sealed - tag bytes.
+            // The buffers are lent for this call with their lengths. libsodium writes as many bytes as `sealed` has
+            // before its tag.
             unsafe nonce.span.withUnsafeBufferPointer { nonceBytes in
                 guard let nonceAddress = nonceBytes.baseAddress else { return false }
                 return unsafe crypto_aead_chacha20poly1305_ietf_decrypt(
@@ -59,15 +61,15 @@ package enum AEAD {
 }
 
 extension AEAD {
-    /// The length of one ChaCha20 block, which is one step of the counter (RFC 8439 §2.4).
+    /// The length in bytes of one ChaCha20 block, for which the counter advances by one (RFC 8439 §2.4).
     private static let stepByteCount = 64
 
     /// Opens a part of a sealed value that has no associated data.
     ///
     /// The tag is checked over the whole value (`crypto_aead_chacha20poly1305_ietf_decrypt` without output). Then only
-    /// the wanted bytes are decrypted (`crypto_stream_chacha20_ietf_xor_ic` from counter 1 on, RFC 8439 §2.8).
+    /// the wanted bytes are decrypted (`crypto_stream_chacha20_ietf_xor_ic`, starting at counter 1, RFC 8439 §2.8).
     ///
-    /// - Returns: whether the tag was right. If not, nothing is written.
+    /// - Returns: whether the tag was valid. If it was not, nothing is written.
     /// - Precondition: `output` has as many bytes as `part`, and `part` is within the plaintext.
     static func open(
         _ sealed: UnsafeRawBufferPointer, part: Range<Int>, into output: UnsafeMutableRawBufferPointer,
@@ -96,12 +98,12 @@ extension AEAD {
     ) {
         func xor(_ input: UnsafeRawBufferPointer, step: Int, into output: UnsafeMutableRawBufferPointer) {
             guard let from = input.baseAddress, let to = output.baseAddress else { return }
-            // Writes as many bytes as `input` has; `output` has at least as many.
+            // The call writes as many bytes as `input` has, and `output` has at least as many.
             _ = unsafe crypto_stream_chacha20_ietf_xor_ic(
                 to.assumingMemoryBound(to: UInt8.self), from.assumingMemoryBound(to: UInt8.self), UInt64(input.count),
                 nonce, UInt32(1 + step), key)
         }
-        // If the part begins within a step, that step is decrypted separately, from its first byte on.
+        // If the part begins inside a ChaCha20 block, that block is decrypted separately, starting at its first byte.
         let skipped = part.lowerBound % stepByteCount
         let step = part.lowerBound / stepByteCount
         let lead = skipped == 0 ? 0 : min(stepByteCount - skipped, part.count)

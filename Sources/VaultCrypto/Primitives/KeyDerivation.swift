@@ -1,7 +1,7 @@
 import CSodium
 internal import VaultModel
 
-/// The purpose of a derived value: the hash's 16-byte personalisation, zero-padded ASCII.
+/// The purpose of a derived value. It is the hash's 16-byte personalisation, in zero-padded ASCII.
 package struct Purpose: Sendable {
     package static let wrap = Purpose("mv.wrap")
     package static let metadata = Purpose("mv.metadata")
@@ -9,7 +9,7 @@ package struct Purpose: Sendable {
     package static let commitment = Purpose("mv.commit")
     package static let resource = Purpose("mv.resource")
     package static let principal = Purpose("mv.principal")
-    /// The index records of format versions up to 5.
+    /// The purpose of index records in format versions up to 5.
     package static let index = Purpose("mv.index")
     package static let records = Purpose("mv.records")
     package static let fresh = Purpose("mv.fresh")
@@ -19,7 +19,7 @@ package struct Purpose: Sendable {
     package static let device = Purpose("mv.device")
     package static let audit = Purpose("mv.audit")
     package static let auditLine = Purpose("mv.audit.line")
-    /// Distinguishes feeds whose URLs differ only in their queries; used without a key.
+    /// Distinguishes feeds whose URLs differ only in their queries. This purpose is used without a key.
     package static let feedQuery = Purpose("mv.feed.query")
     package static let keyring = Purpose("mv.keyring")
     package static let keyringMAC = Purpose("mv.keyring.mac")
@@ -40,9 +40,9 @@ package struct Purpose: Sendable {
     }
 }
 
-/// `KDF(key, person, message)`: 32 bytes of keyed BLAKE2b without a salt.
+/// Computes `KDF(key, person, message)`: 32 bytes of keyed BLAKE2b without a salt.
 ///
-/// libsodium's function is `crypto_generichash_blake2b_salt_personal`.
+/// The libsodium function is `crypto_generichash_blake2b_salt_personal`.
 package enum KeyDerivation {
     /// Derives a key straight into locked memory.
     package static func key(
@@ -56,7 +56,7 @@ package enum KeyDerivation {
         }
     }
 
-    /// Derives a value that is not secret: a name, a commitment, an authenticator.
+    /// Derives a value that is not secret, such as a name, a commitment or an authenticator.
     package static func value(from key: borrowing SecretKey, _ purpose: Purpose, _ message: [UInt8] = []) -> [UInt8] {
         unsafe key.withBytes { keyBytes in
             unsafe [UInt8](unsafeUninitializedCapacity: SecretKey.byteCount) { output, count in
@@ -66,7 +66,7 @@ package enum KeyDerivation {
         }
     }
 
-    /// Returns the same hash without a key, as a checksum.
+    /// Returns the same hash computed without a key, for use as a checksum.
     package static func checksum(_ purpose: Purpose, _ message: [UInt8]) -> [UInt8] {
         unsafe [UInt8](unsafeUninitializedCapacity: SecretKey.byteCount) { output, count in
             if let address = output.baseAddress { unsafe hash(address, purpose, message, key: nil) }
@@ -74,21 +74,21 @@ package enum KeyDerivation {
         }
     }
 
-    // The callers above lend all pointers for this one call, with the lengths that they pass.
+    // The callers above lend all pointers for the duration of this call, with the lengths that they pass.
     private static func hash(
         _ output: UnsafeMutablePointer<UInt8>, _ purpose: Purpose, _ message: [UInt8], key: UnsafePointer<UInt8>?
     ) {
         let result = unsafe crypto_generichash_blake2b_salt_personal(
             output, SecretKey.byteCount, message, UInt64(message.count),
             key, key == nil ? 0 : SecretKey.byteCount, nil, purpose.personalisation)
-        // libsodium leaves the output on the stack, and the output may be a key.
+        // libsodium leaves the output, which may be a key, on the stack.
         SecureWipe.wipeStack()
-        // The hash fails only for lengths out of bounds, and ours are constants within them.
+        // The hash fails only for lengths that are out of bounds, and these lengths are constants within the bounds.
         precondition(result == 0, "BLAKE2b refused constant lengths")
     }
 }
 
-/// Integers as the file format stores them: unsigned, little-endian.
+/// Encodes integers as the file format stores them: unsigned and little-endian.
 package enum LittleEndian {
     package static func bytes<Integer: FixedWidthInteger>(_ value: Integer) -> [UInt8] {
         (0..<MemoryLayout<Integer>.size).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }

@@ -2,12 +2,12 @@ internal import VaultModel
 
 /// A small value sealed under a key with a random nonce.
 ///
-/// Its bytes are `nonce(12) ‖ ciphertext ‖ tag(16)`, the same as CryptoKit's `ChaChaPoly.SealedBox.combined`.
+/// Its layout is `nonce(12) ‖ ciphertext ‖ tag(16)`, the same as that of CryptoKit's `ChaChaPoly.SealedBox.combined`.
 package enum SealedValue {
-    /// The number of bytes that sealing adds.
+    /// The number of bytes that sealing adds to the plaintext.
     package static let overhead = AEAD.nonceByteCount + AEAD.tagByteCount
 
-    /// Seals bytes.
+    /// Seals bytes under a random nonce.
     package static func seal(
         _ plaintext: [UInt8], key: borrowing SecretKey, associatedData: [UInt8]
     ) throws -> [UInt8] {
@@ -25,7 +25,7 @@ package enum SealedValue {
         }
     }
 
-    /// Opens a sealed value; nil if its tag is wrong for this key and associated data.
+    /// Opens a sealed value; nil if its tag is not valid for this key and associated data.
     package static func open(_ sealed: [UInt8], key: borrowing SecretKey, associatedData: [UInt8]) -> [UInt8]? {
         guard sealed.count >= overhead else { return nil }
         let size = sealed.count - overhead
@@ -42,7 +42,7 @@ package enum SealedValue {
         return isGenuine ? plaintext : nil
     }
 
-    /// Opens a sealed key straight into locked memory; nil if its tag is wrong or it is not 32 bytes.
+    /// Opens a sealed key straight into locked memory; nil if its tag is not valid or the key is not 32 bytes.
     package static func openKey(
         _ sealed: [UInt8], key: borrowing SecretKey, associatedData: [UInt8]
     ) throws -> SecretKey? {
@@ -58,10 +58,10 @@ package enum SealedValue {
         return isGenuine ? .some(secret) : nil
     }
 
-    /// Seals bytes under a nonce that the caller derives from them, so that sealing the same bytes gives the same
-    /// result.
+    /// Seals bytes under a nonce that the caller derives from those bytes, so that sealing the same bytes always yields
+    /// the same result.
     ///
-    /// - Parameter nonce: 12 bytes, never reused for other bytes under the same key.
+    /// - Parameter nonce: 12 bytes, which must never be used for other bytes under the same key.
     package static func seal(
         _ plaintext: [UInt8], key: borrowing SecretKey, associatedData: [UInt8] = [], nonce: [UInt8]
     ) -> [UInt8] {
@@ -85,7 +85,7 @@ package enum SealedValue {
         let nonce = self.nonce(of: drawn)
         let size = overhead + plaintext.count
         return unsafe [UInt8](unsafeUninitializedCapacity: size) { output, count in
-            // The array's own storage, `size` bytes of it.
+            // This is the array's own storage, which has `size` bytes.
             let buffer = UnsafeMutableRawBufferPointer(output)
             unsafe buffer.copyBytes(from: drawn)
             unsafe AEAD.seal(

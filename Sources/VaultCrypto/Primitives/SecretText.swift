@@ -1,8 +1,8 @@
 import CSodium
 
-/// Keys written as text, decoded straight into locked memory (`sodium_hex2bin`, `sodium_base642bin`).
+/// Decodes keys written as text straight into locked memory (`sodium_hex2bin`, `sodium_base642bin`).
 package enum SecretText {
-    /// Decodes a key of 64 hex digits; nil for any other text.
+    /// Decodes a key from 64 hex digits; nil for any other text.
     package static func key(hex text: UnsafeRawBufferPointer) throws -> SecretKey? {
         guard text.count == 2 * SecretKey.byteCount else { return nil }
         return try unsafe read(text) { output, characters, count in
@@ -10,7 +10,7 @@ package enum SecretText {
         }
     }
 
-    /// Decodes a key of 44 base64 characters, padding included; nil for any other text.
+    /// Decodes a key from 44 base64 characters, padding included; nil for any other text.
     package static func key(base64 text: UnsafeRawBufferPointer) throws -> SecretKey? {
         guard text.count == 44 else { return nil }
         return try unsafe read(text) { output, characters, count in
@@ -29,7 +29,7 @@ package enum SecretText {
         var isRight = false
         let key = try unsafe SecretKey { buffer in
             guard let output = buffer.baseAddress, let characters = text.baseAddress else { return }
-            // Both buffers are lent for this call; the output has space for the 32 decoded bytes.
+            // Both buffers are lent for this call, and the output has space for the 32 decoded bytes.
             isRight =
                 unsafe decode(
                     output.assumingMemoryBound(to: UInt8.self), characters.assumingMemoryBound(to: CChar.self),

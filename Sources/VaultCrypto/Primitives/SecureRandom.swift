@@ -2,25 +2,25 @@ import CSodium
 import Foundation
 package import VaultModel
 
-/// Fresh keys, ids and nonces.
+/// Creates fresh keys, ids and nonces.
 ///
-/// Random bytes from libsodium are mixed with both clocks, so that two copies of one running machine image, which share
-/// the state of the random generator, do not draw the same values.
+/// Random bytes from libsodium are mixed with the readings of two clocks. Two copies of one running machine image share
+/// the state of the random generator, and the clocks keep them from drawing the same values.
 package enum SecureRandom {
     /// Returns a fresh key.
     package static func key(_ context: StaticString) throws -> SecretKey { try key(context, from: seed()) }
 
-    /// Returns fresh bytes that are not secret, at most 32.
+    /// Returns fresh bytes that are not secret; at most 32 of them.
     package static func bytes(_ count: Int, _ context: StaticString) throws -> [UInt8] {
         try bytes(count, context, from: seed())
     }
 
-    /// Derives a key from a seed and the clocks: two machines with the same seed get different keys.
+    /// Derives a key from a seed and the clocks, so that two machines with the same seed get different keys.
     static func key(_ context: StaticString, from seed: borrowing SecretKey) throws -> SecretKey {
         try KeyDerivation.key(from: seed, .fresh, message(context))
     }
 
-    /// Derives bytes that are not secret, in the same way.
+    /// Derives bytes that are not secret from a seed and the clocks.
     static func bytes(_ count: Int, _ context: StaticString, from seed: borrowing SecretKey) throws -> [UInt8] {
         Array(KeyDerivation.value(from: seed, .fresh, message(context)).prefix(count))
     }
@@ -39,7 +39,7 @@ package enum SecureRandom {
         return randombytes_uniform(bound)
     }
 
-    /// Draws 32 bytes from libsodium.
+    /// Draws 32 random bytes from libsodium.
     static func seed() throws -> SecretKey {
         try unsafe SecretKey { buffer in
             guard let address = buffer.baseAddress else { return }

@@ -2,9 +2,9 @@ package import VaultModel
 
 /// Checks an audit log, one line at a time.
 ///
-/// The result depends only on the lines and on what the keyring knows.
+/// The result depends only on the lines and on the facts that the keyring states about the log.
 package struct AuditChecker: Sendable {
-    /// What the keyring knows about the log.
+    /// The facts that the keyring states about the log.
     package struct Anchor: Sendable {
         package let vaultID: VaultID
         package let publicKey: [UInt8]
@@ -18,7 +18,7 @@ package struct AuditChecker: Sendable {
         }
     }
 
-    /// Maximum faults in a report, since a log may have millions.
+    /// The maximum number of faults in a report, limited because a log may have millions.
     private static let maxFaults = 1000
 
     private var report = AuditReport()
@@ -27,28 +27,30 @@ package struct AuditChecker: Sendable {
     private var expected: Int64 = 1
     private var previous = ReceiptLine.firstPrevious
     private var number = 0
-    /// The genuine lines for this vault, in order.
+    /// The lines for this vault whose signatures are valid, in order.
     private var signed: [SignedLine] = []
 
-    /// A line whose check waits for the end of the log, because only then is it known which key had to sign the line.
+    /// A line whose check must wait for the end of the log, because only then is it known which key should have signed
+    /// it.
     private struct SignedLine {
         let number: Int
         let key: [UInt8]
         let former: [UInt8]?
-        /// What is wrong with the line if its key is right.
+        /// The fault to report if the right key signed the line; nil if there is none.
         let fault: AuditFault.Kind?
     }
 
-    /// Creates a checker that awaits the first line.
+    /// Creates a checker that expects the log's first line.
     ///
-    /// - Parameter anchor: nil if the keyring no longer exists; a log that was cut at its end then looks sound.
+    /// - Parameter anchor: the keyring's facts; nil if the keyring no longer exists. Lines missing from the log's end
+    ///   are then not detected.
     package init(anchor: Anchor?) {
         self.anchor = anchor
         report.isAnchored = anchor != nil
         vaultID = anchor?.vaultID
     }
 
-    /// Adds the next line, without its line end.
+    /// Checks the next line, given without its line ending.
     package mutating func add(_ bytes: [UInt8]) {
         number += 1
         defer { previous = ReceiptLine.hash(of: bytes) }
@@ -73,7 +75,7 @@ package struct AuditChecker: Sendable {
         expected = line.receipt.sequence + 1
     }
 
-    /// Returns the report on all lines that were added.
+    /// Returns the report on all lines added so far.
     package func finished() -> AuditReport {
         var report = report
         let faults = (report.faults + signedFaults()).sorted { $0.line < $1.line }
@@ -90,8 +92,8 @@ package struct AuditChecker: Sendable {
 
     /// Checks a complete log.
     ///
-    /// The last line end may be followed by a line that was being written when the power failed. It was never
-    /// acknowledged, so it is ignored.
+    /// A line may follow the last line ending if power failed while it was being written. It was never acknowledged, so
+    /// it is ignored.
     package static func report(on log: [UInt8], anchor: Anchor?) -> AuditReport {
         var check = AuditChecker(anchor: anchor)
         for line in log.split(separator: 0x0A, omittingEmptySubsequences: false).dropLast() { check.add(Array(line)) }
@@ -100,10 +102,10 @@ package struct AuditChecker: Sendable {
 
     // MARK: Keys
 
-    /// Returns the faults of genuine lines, now that the key for each position is known.
+    /// Returns the faults in genuine lines, now that the key for each position is known.
     ///
-    /// After a handover, the successor may sign until the key for the position signs again: a log looks like that if a
-    /// backup from before a new root key was restored.
+    /// After a handover, the successor may sign until the key for the position signs again. A log looks like that if a
+    /// backup made before a root key change was restored.
     private func signedFaults() -> [AuditFault] {
         var faults: [AuditFault] = []
         var successor: [UInt8]?
@@ -121,23 +123,24 @@ package struct AuditChecker: Sendable {
         return faults
     }
 
-    /// Returns the key for the position of each genuine line.
+    /// Returns the signing key for the position of each genuine line.
     ///
-    /// A new root key changes it, by a line that both keys sign. The keys are traced from the end: the holder of only a
-    /// former key can add nothing after the line that ended that key, and nothing before it, because that line's
-    /// signature covers everything that precedes it.
+    /// A new root key changes the signing key, in a line that both keys sign. The keys are traced from the end, because
+    /// someone who holds only a former key can add nothing after the line that ended that key's use, and nothing before
+    /// it either: that line's signature covers everything that precedes it.
     private func keys() -> [[UInt8]] {
         guard var key = anchor?.publicKey ?? lastKey() else { return [] }
         var keys: [[UInt8]] = []
         for line in signed.reversed() {
             keys.append(key)
-            // A failed key operation also leaves such a line; the former key then signs what follows.
+            // A failed key operation also leaves such a line. The former key then signs the lines that follow it.
             if line.key == key, let former = line.former { key = former }
         }
         return keys.reversed()
     }
 
-    /// Returns the key that signs at the end of a log without a keyring: the first line's, or a successor.
+    /// Returns the key that signs at the end of a log without a keyring: the first line's key, or one that succeeded
+    /// it.
     private func lastKey() -> [UInt8]? {
         guard let first = signed.first else { return nil }
         var key = first.former ?? first.key
@@ -150,9 +153,9 @@ package struct AuditChecker: Sendable {
     }
 }
 
-// Writing and checking the audit log.
+// Writes and checks the audit log.
 extension Keyring {
-    /// Returns the keyring facts that the log must agree with.
+    /// Returns the keyring's facts that the log must agree with.
     package func auditAnchor() throws -> AuditChecker.Anchor {
         let keys = keys
         return AuditChecker.Anchor(
@@ -167,8 +170,8 @@ extension Keyring {
     ///
     /// - Parameters:
     ///   - previous: the hash of the previous line.
-    ///   - edit: the keyring change that the receipt belongs to; if it replaces the receipt key, both keys sign.
-    /// - Returns: the line of the log, without a line end.
+    ///   - edit: the keyring change that the receipt records. If the change replaces the receipt key, both keys sign.
+    /// - Returns: the log line, without a line ending.
     package func sign(_ receipt: Receipt, previous: [UInt8], with edit: KeyringEdit? = nil) throws -> [UInt8] {
         let own = keys.receiptSeed
         let new = try edit.map { try $0.open($0.document.receiptKey, .receipt) } ?? own
@@ -177,14 +180,15 @@ extension Keyring {
             receipt, vaultID: vaultID, previous: previous, seed: new.secret, former: isOther ? own : nil)
     }
 
-    /// Returns the name of a resource in receipts; nil if the keyring has no such locator.
+    /// Returns the name that receipts use for a resource; nil if the keyring has no such locator.
     package func auditSubject(of resource: ResourceID, locator: Int) -> [UInt8]? {
         keys.locators[locator].map { KeyDerivation.value(from: $0.secret, .audit, resource.bytes) }
     }
 
-    /// Returns the bytes of a keyring file that counts a receipt, so that a truncated log is detected.
+    /// Returns the bytes of a keyring file that also counts this receipt, so that truncation of the log can be
+    /// detected.
     ///
-    /// - Throws: as ``KeyringReader`` if the file is not this keyring's.
+    /// - Throws: as ``KeyringReader`` if the file does not belong to this keyring.
     package func counting(_ receipt: Receipt, in file: [UInt8]) throws -> [UInt8] {
         var edit = try editing(file)
         edit.document.receiptSequence = receipt.sequence

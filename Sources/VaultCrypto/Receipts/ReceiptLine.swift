@@ -7,29 +7,29 @@ package struct ReceiptLine: Sendable {
     package let vaultID: VaultID
     /// The key that verifies the signature.
     package let publicKey: [UInt8]
-    /// The ``hash(of:)`` of the previous line; zeros in the first.
+    /// The ``hash(of:)`` of the previous line; all zeros in the first line.
     package let previous: [UInt8]
-    /// The line's bytes, without a line end.
+    /// The line's bytes, without a line ending.
     package let bytes: [UInt8]
     /// Whether the signature is valid for the rest of the line.
     package let isGenuine: Bool
-    /// The key that signed until this line, if the key changes here; it has signed this line, too.
+    /// The key that signed up to this line, if the key changes here. It has also signed this line.
     package let former: [UInt8]?
 
     /// The value of ``previous`` in the first line.
     package static let firstPrevious = [UInt8](repeating: 0, count: 32)
 
-    /// Returns the hash by which the next line names this one: BLAKE2b-256, personalised `mv.audit.line`.
+    /// Returns the hash that the next line uses to identify this one: BLAKE2b-256, personalised `mv.audit.line`.
     package static func hash(of line: [UInt8]) -> [UInt8] { KeyDerivation.checksum(.auditLine, line) }
 
     /// Signs a receipt.
     ///
     /// - Parameters:
     ///   - previous: the hash of the previous line.
-    ///   - seed: the seed of the key that signs from this line on.
-    ///   - former: the seed of the previous signing key, if it differs; both keys then sign, so that each vouches for
+    ///   - seed: the seed of the key that signs this line and those after it.
+    ///   - former: the seed of the previous signing key, if it differs. Both keys then sign, so that each vouches for
     ///     the other.
-    /// - Returns: the line, without a line end.
+    /// - Returns: the line, without a line ending.
     static func bytes(
         _ receipt: Receipt, vaultID: VaultID, previous: [UInt8], seed: borrowing SecretKey, former: SharedKey? = nil
     ) throws -> [UInt8] {
@@ -54,7 +54,7 @@ package struct ReceiptLine: Sendable {
         return canonical(object)
     }
 
-    /// Reads a line; nil if it is not a receipt in canonical form.
+    /// Parses a line; nil if it is not a receipt in canonical form.
     package init?(_ line: [UInt8]) {
         guard let value = try? JSONParser.parse(line), value.canonical == line,
             let object = try? JSONObject(value, name: "receipt"),
@@ -84,12 +84,12 @@ package struct ReceiptLine: Sendable {
         return ReceiptSignature.isGenuine(signature, of: canonical(signed), publicKey: key) ? key : nil
     }
 
-    /// Whether an anchor's key signed the line for the anchor's vault.
+    /// Whether the anchor's key signed the line for the anchor's vault.
     package func isSigned(as anchor: AuditChecker.Anchor) -> Bool {
         isSigned(with: anchor.publicKey, for: anchor.vaultID)
     }
 
-    /// Whether a key signed the line for a vault, as the new or as the former key.
+    /// Whether a key signed the line for a vault, either as the new key or as the former key.
     package func isSigned(with key: [UInt8], for vault: VaultID) -> Bool {
         isGenuine && (publicKey == key || former == key) && vaultID == vault
     }
@@ -114,9 +114,9 @@ package struct ReceiptLine: Sendable {
     private static func canonical(_ object: JSONObject) -> [UInt8] { JSONValue.object(object.members).canonical }
 }
 
-/// Ed25519 signatures (RFC 8032), through libsodium.
+/// Creates and verifies Ed25519 signatures (RFC 8032) with libsodium.
 ///
-/// Only the holder of the seed can sign; every holder of the public key can verify.
+/// Only someone who holds the seed can sign; anyone who holds the public key can verify.
 package enum ReceiptSignature {
     package static let byteCount = 64
     package static let publicKeyByteCount = 32
@@ -124,13 +124,14 @@ package enum ReceiptSignature {
 
     /// Signs a message (`crypto_sign_detached`).
     ///
-    /// - Parameter seed: the 32 bytes that yield the key pair (`crypto_sign_seed_keypair`).
+    /// - Parameter seed: the 32 bytes from which the key pair is derived (`crypto_sign_seed_keypair`).
     static func sign(_ message: [UInt8], seed: borrowing SecretKey) throws -> [UInt8] {
         try withKeyPair(of: seed) { _, pair in
             unsafe pair.withBytes { secret in
                 unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { output, count in
                     guard let address = output.baseAddress, let key = secret.baseAddress else { return }
-                    // The array's 64 bytes, the pair's 64, and the message with its length: all lent for this call.
+                    // The array's 64 bytes, the pair's 64 bytes, and the message with its length are lent for this
+                    // call.
                     _ = unsafe crypto_sign_detached(
                         address, nil, message, UInt64(message.count), key.assumingMemoryBound(to: UInt8.self))
                     count = byteCount
@@ -139,7 +140,7 @@ package enum ReceiptSignature {
         }
     }
 
-    /// Returns the public key for a seed.
+    /// Derives the public key from a seed.
     static func publicKey(of seed: borrowing SecretKey) throws -> [UInt8] {
         try withKeyPair(of: seed) { publicKey, _ in publicKey }
     }
@@ -147,7 +148,7 @@ package enum ReceiptSignature {
     /// Whether a signature is valid for a message (`crypto_sign_verify_detached`).
     package static func isGenuine(_ signature: [UInt8], of message: [UInt8], publicKey: [UInt8]) -> Bool {
         guard signature.count == byteCount, publicKey.count == publicKeyByteCount else { return false }
-        // The lengths that libsodium reads were checked above.
+        // Both lengths that libsodium assumes were checked above.
         return unsafe crypto_sign_verify_detached(signature, message, UInt64(message.count), publicKey) == 0
     }
 
@@ -160,7 +161,8 @@ package enum ReceiptSignature {
         let pair = try unsafe SecretBytes(capacity: pairByteCount) { output in
             guard let address = output.baseAddress else { return 0 }
             unsafe seed.withBytes { seedBytes in
-                // 32 bytes of public key, 64 of the pair, 32 of the seed, as libsodium requires.
+                // The buffers have the sizes that libsodium requires: 32 bytes for the public key, 64 for the pair, 32
+                // for the seed.
                 _ = unsafe crypto_sign_seed_keypair(
                     &publicKey, address.assumingMemoryBound(to: UInt8.self), seedBytes)
             }

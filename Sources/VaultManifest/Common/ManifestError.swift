@@ -1,25 +1,25 @@
-/// Why a manifest cannot be led through the vault. It never contains text from the manifest.
+/// The reason why a manifest cannot be routed through the vault. It never contains text from the manifest.
 package enum ManifestError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The bytes are something else, such as a web page: check the URL.
+    /// The bytes are something else, such as a web page. The URL may be wrong.
     case notAManifest
     case namesNothing
-    /// The bytes are not UTF-8, or contain control characters. The line counts from 1.
+    /// The bytes are not UTF-8, or contain control characters. Lines are counted from 1.
     case notText(line: Int)
-    /// The manifest, or all the URLs that it names together, have more bytes than this.
+    /// The manifest, or the URLs that it names taken together, exceed this number of bytes.
     case tooLarge(limit: Int)
-    /// The manifest names more resources than this.
+    /// The manifest names more than this number of resources.
     case tooManyReferences(limit: Int)
-    /// The XML has more elements than this.
+    /// The XML has more than this number of elements.
     case tooManyElements(limit: Int)
-    /// A line has more bytes than this.
+    /// A line has more than this number of bytes.
     case lineTooLong(line: Int, limit: Int)
-    /// The elements are nested deeper than this.
+    /// Elements are nested more deeply than this.
     case tooDeep(limit: Int)
     /// The XML has a `<!DOCTYPE`, which could define entities.
     case declaresDocumentType
-    /// An element is to be fetched from elsewhere (`xlink:href`).
+    /// An element's content is in another document (`xlink:href`).
     case remoteElement
-    /// Players would read this part differently, or not at all. The line counts from 1.
+    /// Players would read this part in different ways, or not at all. Lines are counted from 1.
     case malformed(line: Int, Part)
 
     /// A part of a manifest that can be malformed.

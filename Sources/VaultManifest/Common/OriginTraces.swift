@@ -1,38 +1,40 @@
 package import VaultModel
 
-/// The texts in a manifest that would reveal its origin: the host, the port, the folder and the query.
+/// The texts in a manifest that would reveal its origin: parts of the host, port, folder and query of its URLs.
 package struct OriginTraces: Sendable {
-    /// In lower case, like the others.
+    /// The texts to search for, in lower case like those in the other sets.
     private let texts: Needles
-    /// Texts that count only if no letter or digit is beside them.
+    /// The texts that count only if no letter or digit stands next to them.
     private let words: Set<[UInt8]>
     private let ports: Set<[UInt8]>
 
-    /// - Parameter urls: the URLs of the manifest, of where it was redirected to, and of its title, and the
-    ///   ``places(of:)`` of the title's files.
+    /// - Parameter urls: the URLs of the manifest, of any redirect that it came from, and of its title, together with
+    ///   the ``places(of:)`` of the title's files.
     package init(_ urls: [MediaURL]) {
         var texts: Set<[UInt8]> = []
         var words: Set<[UInt8]> = []
         var ports: Set<[UInt8]> = []
         for url in urls {
-            // A host without a dot could be any word.
+            // A host without a dot could be any word, so it does not count.
             if url.host.contains(".") || url.host.contains(":") { texts.insert(Self.lowercased(url.host.utf8)) }
-            // A shorter number might be a time of day.
+            // A shorter number might be part of a time of day.
             if let port = url.port, port > 99 { ports.insert(Array(":\(port)".utf8)) }
             for folder in Self.spellings(ofFolder: url) where folder.count > 2 {
                 texts.insert(folder)
-                // Without its slash, a folder at the root could be the end of `video/mp4`.
+                // Without its slash, a folder at the root counts only as a word, because it could be the end of
+                // `video/mp4`.
                 let inner = folder.dropFirst().dropLast()
                 guard inner.contains(UInt8(ascii: "/")) else {
                     words.insert(Array(folder.dropLast()))
                     continue
                 }
                 texts.insert(Array(folder.dropLast()))
-                // Object store keys have no slash before them. Digits alone could be a frame rate.
+                // Object store keys have no slash before them. Digits alone do not count, because they could be a frame
+                // rate.
                 let isName = inner.contains { (0x61...0x7A).contains($0) } && !Self.mayBeMediaType(inner)
                 if isName { words.insert(Array(inner)) }
             }
-            // A short parameter could be any attribute.
+            // A short parameter could be any attribute, so it does not count.
             let parameters = (url.query ?? "").utf8.split(separator: UInt8(ascii: "&"))
             for parameter in parameters where parameter.count > 7 && parameter.contains(UInt8(ascii: "=")) {
                 texts.insert(Self.lowercased(parameter))
@@ -45,23 +47,23 @@ package struct OriginTraces: Sendable {
         (self.texts, self.words, self.ports) = (Needles(texts), words, ports)
     }
 
-    /// Returns where files come from: each host and port, but only 100 folders, because every text is searched for
-    /// each.
+    /// Returns the places that files come from: every host and port, but at most 100 folders, because every text is
+    /// searched for each of them.
     package static func places(of files: Set<MediaURL>) -> [MediaURL] {
         let hosts = Set(
             files.map { MediaURL(scheme: $0.scheme, host: $0.host, port: $0.port, path: "/", query: nil) })
         return Array(hosts) + Set(files.lazy.map(\.folder)).prefix(100)
     }
 
-    /// Returns the path of a URL up to its last slash: unchanged, with its escapes decoded, and escaped.
+    /// Returns a URL's path up to its last slash in three spellings: unchanged, percent-decoded and percent-encoded.
     private static func spellings(ofFolder url: MediaURL) -> Set<[UInt8]> {
         let folder = url.folder.path
         let spellings = [Array(folder.utf8), PercentEncoding.decoded(Array(folder.utf8))]
         return Set((spellings + [Array(PercentEncoding.escapingIllegal(folder).utf8)]).map(lowercased))
     }
 
-    /// Returns whether a query value can only be a secret or a name: it has an unbroken run of letters and digits,
-    /// longer than any in the names of types, schemes, codecs and keys.
+    /// Returns whether a query value can only be a secret or a name, because it has an unbroken run of letters and
+    /// digits that is longer than any in the names of types, schemes, codecs and keys.
     private static func isSecret(_ value: [UInt8]) -> Bool {
         let isDigit = { (byte: UInt8) in (0x30...0x39).contains(byte) }
         let isCapital = { (byte: UInt8) in (0x41...0x5A).contains(byte) }
@@ -78,7 +80,7 @@ package struct OriginTraces: Sendable {
 
     private static func lowercased(_ text: some Sequence<UInt8>) -> [UInt8] { text.map(\.asciiLowercased) }
 
-    /// Returns whether a text names a place: a URL, the origin, or a variable, which could stand for one.
+    /// Returns whether a text contains a URL, a trace of the origin, or a variable, which could stand for either.
     func isPlace(_ text: some RandomAccessCollection<UInt8>) -> Bool {
         Self.hasMark(text) || text.contains(UInt8(ascii: "%")) && Self.hasMark(PercentEncoding.decoded(Array(text)))
             || isOfOrigin(text)
@@ -90,7 +92,7 @@ package struct OriginTraces: Sendable {
 
     func isPlace(_ text: String) -> Bool { isPlace(Array(text.utf8)) }
 
-    /// Returns whether a text names the origin, by its host, its port, its folder or its query.
+    /// Returns whether a text reveals the origin by its host, port, folder or query.
     func isOfOrigin(_ text: some RandomAccessCollection<UInt8>) -> Bool {
         let text = Self.lowercased(text)
         return isOfOrigin(lowercased: text)
@@ -101,13 +103,13 @@ package struct OriginTraces: Sendable {
     private func isOfOrigin(lowercased text: [UInt8]) -> Bool {
         if texts.areFound(in: text) { return true }
         if words.contains(where: { Self.contains($0, in: text, asWord: true) }) { return true }
-        // Numbers in a URN are years and versions.
+        // Numbers in a URN are years and versions, not ports.
         let isName = text.starts(with: "urn:".utf8)
         return !isName && ports.contains { Self.contains($0, in: text) }
     }
 
-    /// Returns whether a reference that no player requests names a place: a key to a DRM system, or a place in the type
-    /// of its data.
+    /// Returns whether a reference that no player requests may reveal a place: it names a key to a DRM system, or the
+    /// media type of its `data:` URI contains a place.
     func isUnrequestedPlace(_ reference: some RandomAccessCollection<UInt8>) -> Bool {
         switch URLReference.scheme(of: Array(reference)[...]) {
         case "skd": true
@@ -133,11 +135,12 @@ package struct OriginTraces: Sendable {
         return false
     }
 
-    /// Texts to search for together, in one pass for all but the short ones: a query may have very many.
+    /// Texts that are searched for together. All but the short ones take a single pass, because a query may have very
+    /// many of them.
     private struct Needles: Sendable {
         private static let headBytes = 8
         private var short: [[UInt8]] = []
-        /// The others by their first eight bytes.
+        /// The texts that are not short, grouped by their first eight bytes.
         private var long: [UInt64: [[UInt8]]] = [:]
 
         init(_ texts: Set<[UInt8]>) {

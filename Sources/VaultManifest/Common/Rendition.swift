@@ -1,17 +1,17 @@
 import Foundation
 
-/// One choice that a manifest offers: a quality of the video, a language of the audio or of the subtitles.
+/// One of the choices that a manifest offers: a video quality, an audio language or a subtitle language.
 public struct Rendition: Hashable, Codable, Sendable {
     /// The kind of a rendition.
     public enum Kind: String, Hashable, Codable, Sendable {
         case video, audio, subtitles, closedCaptions
     }
 
-    /// The name of the rendition within its manifest; distinct, and the same after a selection.
+    /// The rendition's identifier within its manifest. It is unique there, and stays the same after a selection.
     public let id: String
     /// The kind of the rendition.
     public let kind: Kind
-    /// The language, a tag of RFC 5646.
+    /// The language, as an RFC 5646 tag.
     public var language: String?
     /// The name that a player shows.
     public var name: String?
@@ -21,32 +21,32 @@ public struct Rendition: Hashable, Codable, Sendable {
     public var width: Int?
     /// The height of the picture, in pixels.
     public var height: Int?
-    /// The codecs, as RFC 6381 spells them.
+    /// The codecs, in the notation of RFC 6381.
     public var codecs: String?
-    /// Whether the manifest states that it plays unless another is chosen.
+    /// Whether the manifest states that this rendition plays unless another is chosen.
     public var isDefault = false
-    /// Whether the subtitles only translate what is not in the language of the audio.
+    /// Whether the subtitles translate only speech that is not in the language of the audio.
     public var isForced = false
-    /// The groups of alternatives that a member belongs to, or that a variant is played with.
+    /// The groups of alternatives that this rendition belongs to or, for a variant, is played with.
     public var groups: [String] = []
 
-    /// Creates a rendition without anything stated about it.
+    /// Creates a rendition about which the manifest states nothing else.
     package init(id: String, kind: Kind) {
         self.id = id
         self.kind = kind
     }
 
-    /// Returns whether the language is one of these, or a regional form of one.
+    /// Returns whether the rendition's language is one of these, or a regional form of one.
     package func speaks(_ languages: LanguageRanges) -> Bool { language.map(languages.contains) ?? false }
 }
 
 /// The wanted languages, each with its regional forms: `en` includes `en-GB` (RFC 4647 §3.3.1).
 package struct LanguageRanges: Sendable {
     private let ranges: Set<String>
-    /// Maximum length of a compared tag; RFC 5646 §4.4.1 requires room for 35 characters.
+    /// The maximum length of a tag to compare, in bytes; RFC 5646 §4.4.1 requires room for 35 characters.
     private static let maxBytes = 64
 
-    /// Creates ranges from tags of RFC 5646 in any case; `*` means every language.
+    /// Creates ranges from RFC 5646 tags in any case; `*` means every language.
     package init(_ languages: [String]) { ranges = Set(languages.map(Self.spelled)) }
 
     /// Returns whether a language is within one of the ranges.
@@ -58,9 +58,9 @@ package struct LanguageRanges: Sendable {
             || language.indices.contains { language[$0] == "-" && ranges.contains(String(language[..<$0])) }
     }
 
-    /// Returns a tag in lower case, with the two-letter code of its language if there is one (RFC 5646 §2.2.1).
+    /// Returns a tag in lower case, starting with the language's two-letter code if there is one (RFC 5646 §2.2.1).
     ///
-    /// Manifests often use three-letter codes, of which some languages have two (ISO 639-2).
+    /// Manifests often use three-letter codes, and some languages have two of those (ISO 639-2).
     private static func spelled(_ tag: String) -> String {
         let tag = tag.lowercased()
         let language = tag.prefix { $0 != "-" }

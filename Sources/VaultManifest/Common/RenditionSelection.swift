@@ -1,38 +1,38 @@
-/// The renditions of a title that are wanted offline.
+/// The renditions of a title to keep offline.
 ///
-/// The default suits anyone who only wants to watch: the best picture, the language that the title opens in, and the
-/// subtitles that it opens with.
+/// The default suits anyone who only wants to watch: the best picture, the language that the title starts in, and the
+/// subtitles that it starts with.
 public struct RenditionSelection: Hashable, Codable, Sendable {
-    /// The wanted qualities of the video.
+    /// The video qualities to keep.
     public enum Video: Hashable, Sendable {
         case best, worst, all
-        /// The tallest picture of at most this height in pixels; else the lowest one.
+        /// The tallest picture whose height in pixels is at most this; if all are taller, the lowest one.
         case height(Int)
     }
 
-    /// The wanted languages of the audio.
+    /// The audio languages to keep.
     public enum Audio: Hashable, Sendable {
-        /// The one that plays unless another is chosen.
+        /// The language that plays unless another is chosen.
         case `default`
         case all
-        /// These languages; the default if the title has none of them.
+        /// These languages, or the default if the title has none of them.
         case languages([String])
     }
 
-    /// The wanted subtitles.
+    /// The subtitles to keep.
     public enum Subtitles: Hashable, Sendable {
-        /// The ones that play unless others are chosen, and the forced ones in the language of the audio.
+        /// The subtitles that are shown unless others are chosen, and the forced ones in the language of the audio.
         case `default`
         case none, all
         /// These languages.
         case languages([String])
     }
 
-    /// The wanted qualities of the video.
+    /// The video qualities to keep.
     public var video: Video
-    /// The wanted languages of the audio.
+    /// The audio languages to keep.
     public var audio: Audio
-    /// The wanted subtitles.
+    /// The subtitles to keep.
     public var subtitles: Subtitles
 
     /// Creates a selection.
@@ -44,10 +44,10 @@ public struct RenditionSelection: Hashable, Codable, Sendable {
 }
 
 extension RenditionSelection.Video {
-    /// Returns the chosen qualities of one video: one of them, or all.
+    /// Returns the chosen qualities of one video, which are one of them or all.
     ///
-    /// Qualities rank by height, then by bit rate; of equal ones, the first ranks higher. If none states its height,
-    /// the bit rate alone decides, and a wanted height means the best.
+    /// Qualities are ranked by height, then by bit rate; of equal ones, the first ranks higher. If no quality states
+    /// its height, only the bit rate counts, and choosing by height yields the best quality.
     package func chosen(from qualities: [Rendition]) -> [Rendition] {
         let ranked = qualities.enumerated().sorted { one, other in
             let (left, right) = (Self.rank(one.element), Self.rank(other.element))
@@ -68,7 +68,7 @@ extension RenditionSelection.Video {
 }
 
 extension RenditionSelection.Audio {
-    /// Returns the chosen alternatives of a group: at least one, unless the group is empty.
+    /// Returns the alternatives chosen from a group. There is at least one, unless the group is empty.
     package func chosen(from group: [Rendition]) -> [Rendition] {
         let usual = (group.first(where: \.isDefault) ?? group.first).map { [$0] } ?? []
         switch self {
@@ -83,7 +83,7 @@ extension RenditionSelection.Audio {
 }
 
 extension RenditionSelection.Subtitles {
-    /// Returns the chosen alternatives of a group.
+    /// Returns the alternatives chosen from a group.
     ///
     /// - Parameter spoken: the languages of the chosen audio.
     package func chosen(from group: [Rendition], spoken: LanguageRanges) -> [Rendition] {

@@ -1,12 +1,12 @@
 import VaultModel
 
-// A selection as text, spelled the same in the vault, in the API and on the command line.
+// Converts selections to and from text, which is the same in the vault, in the API and on the command line.
 
 extension RenditionSelection.Video: RawRepresentable, Codable {
-    /// Maximum height of a wanted picture, in pixels.
+    /// The maximum picture height that can be selected, in pixels.
     private static let maxHeight: Int64 = 100_000
 
-    /// Reads `best`, `worst`, `all` or a height such as `480` or `480p`; nil for anything else.
+    /// Parses `best`, `worst`, `all` or a height such as `480` or `480p`; nil for anything else.
     public init?(rawValue: String) {
         switch rawValue {
         case "best": self = .best
@@ -31,7 +31,7 @@ extension RenditionSelection.Video: RawRepresentable, Codable {
 }
 
 extension RenditionSelection.Audio: RawRepresentable, Codable {
-    /// Reads `default`, `all` or languages such as `en,de`; nil for anything else.
+    /// Parses `default`, `all` or languages such as `en,de`; nil for anything else.
     public init?(rawValue: String) {
         switch rawValue {
         case "default": self = .default
@@ -53,7 +53,7 @@ extension RenditionSelection.Audio: RawRepresentable, Codable {
 }
 
 extension RenditionSelection.Subtitles: RawRepresentable, Codable {
-    /// Reads `default`, `none`, `all` or languages such as `en,de`; nil for anything else.
+    /// Parses `default`, `none`, `all` or languages such as `en,de`; nil for anything else.
     public init?(rawValue: String) {
         switch rawValue {
         case "default": self = .default
@@ -76,13 +76,13 @@ extension RenditionSelection.Subtitles: RawRepresentable, Codable {
     }
 }
 
-/// Languages as text: tags of RFC 5646 with commas between them.
+/// Parses lists of languages, which are RFC 5646 tags separated by commas.
 enum LanguageList {
     private static let maxCount = 64
-    /// The longest tag that implementations must expect (RFC 5646 §4.4.1).
+    /// The length in bytes of the longest tag that implementations must expect (RFC 5646 §4.4.1).
     private static let maxBytes = 35
 
-    /// Returns the languages in a text; nil if it is not such a list.
+    /// Returns the languages in a list; nil if the text is not a list of languages.
     static func languages(in text: String) -> [String]? {
         let languages = text.split(separator: ",", omittingEmptySubsequences: false).map { String($0.trimmingBlanks()) }
         let areTags = languages.allSatisfy { tag in

@@ -1,17 +1,17 @@
 package import VaultModel
 
-// An MPD may name several places for the same files: a player takes the first, and another if the first is dead.
+// An MPD may name several places for the same files. A player takes the first, and another if the first is unavailable.
 extension DASHManifest {
-    /// Maximum places of a file that are considered, including the first.
+    /// The maximum number of places that are considered for a file, including the first.
     private static let mostPlaces = 8
 
-    /// The other URLs of files, by the first URL: each comes from another choice among several `BaseURL`, at one level
-    /// or at several.
+    /// The alternative URLs of files, keyed by the first URL. Each comes from another choice among several `BaseURL`
+    /// elements, at one level or at several.
     package var alternatives: [MediaURL: [MediaURL]] {
         let choices = Self.choices(in: root)
         guard !choices.isEmpty else { return [:] }
         let first = files(of: DASHWalk.representations(of: root, at: url))
-        // All choices share the budget of one manifest: another place may name more files than the first.
+        // All choices share the budget of one manifest, because another place may name more files than the first.
         var budget = ManifestBudget(.standard)
         var found: [MediaURL: [MediaURL]] = [:]
         for choice in choices {
@@ -45,10 +45,12 @@ extension DASHManifest {
         }
     }
 
-    /// The index of the `BaseURL` that counts, by the name of the element; an absent name means the first.
+    /// The index of the `BaseURL` that counts, keyed by the name of the element that contains it. An absent name means
+    /// the first `BaseURL`.
     private typealias Choice = [Substring: Int]
 
-    /// Returns the choices other than the first everywhere; a choice at one level comes before a choice at several.
+    /// Returns at most `mostPlaces` − 1 choices that differ from taking the first `BaseURL` everywhere. Choices at one
+    /// level come first.
     private static func choices(in root: MarkupElement) -> [Choice] {
         var counts: Choice = [:]
         count(root, &counts)
@@ -61,14 +63,14 @@ extension DASHManifest {
         return Array(choices.sorted { $0.count < $1.count }.dropFirst().prefix(mostPlaces - 1))
     }
 
-    /// Records the highest number of `BaseURL` in any element of each name.
+    /// Records, for each element name, the highest number of `BaseURL` children in any element of that name.
     private static func count(_ element: MarkupElement, _ counts: inout Choice) {
         guard DASHWalk.levelNames.contains(element.localName) else { return }
         counts[element.localName] = max(counts[element.localName] ?? 0, element.elements("BaseURL").count)
         for child in element.elements { count(child, &counts) }
     }
 
-    /// Returns an element with only the chosen `BaseURL` at each level.
+    /// Returns an element that keeps only the chosen `BaseURL` at each level.
     private static func choosing(_ choice: Choice, in element: MarkupElement) -> MarkupElement {
         guard DASHWalk.levelNames.contains(element.localName) else { return element }
         let chosen = min(choice[element.localName] ?? 0, element.elements("BaseURL").count - 1)

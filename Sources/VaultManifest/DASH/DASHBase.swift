@@ -1,24 +1,25 @@
 import VaultModel
 
-/// The URL that relative references are resolved against: that of the MPD, changed by each `BaseURL` on the way down
+/// The URL that relative references are resolved against: the MPD's URL, changed by each `BaseURL` on the way down
 /// (ISO/IEC 23009-1 §5.6).
 struct DASHBase: Hashable, Sendable {
-    /// Nil if a `BaseURL` on the way names nothing that can be requested.
+    /// The URL itself; nil if a `BaseURL` on the way down names nothing that can be requested.
     let url: MediaURL?
 
-    /// Where a reference at this base leads.
+    /// The place that a reference leads to from this base.
     enum Target: Hashable, Sendable {
-        /// Below the base's folder, by a relative reference. The reference stays: a player that got the base from the
-        /// vault resolves it to a URL of the vault. Nil if the base has no URL.
+        /// A place below the base's folder, named by a relative reference. The reference is kept, because a player that
+        /// got the base from the vault resolves it to a URL of the vault. The value is nil if the base has no URL.
         case inside(MediaURL?)
-        /// Elsewhere, or out of the folder: the reference must be led through the vault.
+        /// A place elsewhere, or named by a path that leaves the folder. The reference must be routed through the
+        /// vault.
         case outside(MediaURL)
-        /// Nowhere: the reference stays, because nothing is requested (``ManifestTarget/inert``).
+        /// Nothing is requested, so the reference is kept (``ManifestTarget/inert``).
         case inert
-        /// Around the vault: ``ManifestTarget/refusal`` is written instead.
+        /// The reference could bypass the vault, so ``ManifestTarget/refusal`` is written instead.
         case refused
 
-        /// The URL to request, if there is one.
+        /// The URL that a player would request; nil if there is none.
         var url: MediaURL? {
             switch self {
             case .inside(let url): url
@@ -28,20 +29,21 @@ struct DASHBase: Hashable, Sendable {
         }
     }
 
-    /// The folder of the base: its path up to the last slash.
+    /// The base's folder, which is its path up to the last slash.
     var folder: MediaURL? { url?.folder }
 
-    /// Returns the base below this one that a `BaseURL` names.
+    /// Returns the base that results when a `BaseURL` is applied to this one.
     func descending(to reference: String) -> DASHBase { DASHBase(url: target(of: reference, .data).url) }
 
     /// Returns where a reference leads.
     func target(of reference: String, _ role: ManifestReference.Role) -> Target {
-        // Browsers drop white space around a reference, so a scheme after a space is still a scheme.
+        // Browsers drop white space around a reference, so a scheme after a space is still recognized as a scheme.
         let text = Array(reference.trimmingSpace().utf8)[...]
-        // An empty reference means the base itself, or nothing.
+        // An empty reference means the base itself, or nothing if there is no base.
         guard !text.isEmpty else { return .inside(url) }
         let isAbsolute = text.first == UInt8(ascii: "/") || URLReference.scheme(of: text) != nil
-        // Without a base, a relative reference is resolved against a placeholder that no other URL is below.
+        // Without a base, a relative reference is resolved against a placeholder. No other URL is below that
+        // placeholder.
         var resolver = URLResolver(url ?? Self.nowhere)
         switch ManifestTarget(text, role, &resolver) {
         case .inert: return .inert
@@ -56,9 +58,9 @@ struct DASHBase: Hashable, Sendable {
         }
     }
 
-    /// Returns whether a relative path leaves its folder on the way.
+    /// Returns whether a relative path leaves its folder at any point.
     ///
-    /// At the origin, nothing is above the root; at the vault, other hosts are.
+    /// At the origin, nothing is above the root, but in the vault's paths, other hosts are.
     static func climbs(_ reference: String) -> Bool {
         var depth = 0
         let path = reference.prefix { $0 != "?" && $0 != "#" }
@@ -77,10 +79,11 @@ struct DASHBase: Hashable, Sendable {
         scheme: "https", host: "nowhere.invalid", port: nil, path: "/nowhere/", query: nil)
 }
 
-/// How a reference or a template is rewritten.
+/// The way in which a reference or a template is rewritten.
 enum DASHOutcome: Hashable {
     case stays
-    /// Replaced with a link to this URL; for a template, with a link to this folder and the rest of the template.
+    /// It is replaced with a link to this URL. For a template, the link leads to this folder, and the rest of the
+    /// template follows.
     case linked(MediaURL)
     case refused
 
@@ -92,7 +95,8 @@ enum DASHOutcome: Hashable {
         }
     }
 
-    /// Decides on a template as filled for one Representation: an id or a bit rate might lead elsewhere, too.
+    /// Decides how to rewrite a template from its form when filled for one Representation, because an id or a bit rate
+    /// might also lead elsewhere.
     init(
         _ template: DASHTemplate, filledWith values: DASHTemplate.Values, at base: DASHBase,
         _ role: ManifestReference.Role
@@ -111,7 +115,7 @@ enum DASHOutcome: Hashable {
 }
 
 extension MediaURL {
-    /// The URL of the folder that the path is in, without a query.
+    /// The URL of the folder that contains the path, without a query.
     var folder: MediaURL {
         let end = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.index(after: $0) } ?? path.endIndex
         return MediaURL(
@@ -121,7 +125,7 @@ extension MediaURL {
     /// Whether the path ends in a slash.
     var namesFolder: Bool { path.utf8.last == UInt8(ascii: "/") }
 
-    /// Returns whether the URL is in a folder of the same origin, or is that folder.
+    /// Returns whether the URL is a given folder, or is below it at the same origin.
     func isBelow(_ folder: MediaURL) -> Bool {
         origin == folder.origin && path.utf8.starts(with: folder.path.utf8)
     }

@@ -1,11 +1,11 @@
 import VaultModel
 
-// An MPD that names files beside it.
+// Writes an MPD for a folder, naming the files next to it.
 extension DASHManifest {
-    /// Returns the bytes of the MPD with file names in place of all URIs; see `Manifest.local`.
+    /// Returns the MPD's bytes with all URIs replaced by file names; see `Manifest.local`.
     ///
-    /// Each Representation gets its own element that names its segments, because an element that several inherit names
-    /// other files for each. The MPD's own bases are removed.
+    /// Each Representation gets its own element that names its segments, because an inherited element names different
+    /// files for each Representation. The MPD's own bases are removed.
     func local(_ names: inout LocalNames, without traces: OriginTraces? = nil) -> [UInt8] {
         let periods = root.elements("Period")
         let lengths = DASHWalk.periodLengths(
@@ -18,15 +18,15 @@ extension DASHManifest {
             defer { number += 1 }
             return .element(Self.placed(period, at: base.below(period), [DASHLevel(period)], lengths[number], &names))
         }
-        // The new templates do not need the ids of Representations.
+        // Ids of Representations can be removed, because the new templates do not use them.
         if let traces { placed = DASHSanitizer.removed(from: placed, traces) }
         return DASHManifest(placed, url: Self.nowhere, byteCount: byteCount).rewritten { _ in ManifestTarget.refusal }
     }
 
-    /// The base of the file names; no other URL is below it.
+    /// The base that file names are resolved against. No other URL is below it.
     private static let nowhere = MediaURL(scheme: "https", host: "folder.invalid", port: nil, path: "/", query: nil)
 
-    /// Returns a Period, an AdaptationSet or a Representation with file names in place of URIs.
+    /// Returns a Period, an AdaptationSet or a Representation with its URIs replaced by file names.
     private static func placed(
         _ element: MarkupElement, at base: DASHBase, _ levels: [DASHLevel], _ periodLength: Int64?,
         _ names: inout LocalNames
@@ -46,7 +46,7 @@ extension DASHManifest {
         return result
     }
 
-    /// Returns an element without its bases, and without the children that name segments.
+    /// Returns an element without its `BaseURL` children, and without the children that name segments.
     private static func withoutNaming(_ element: MarkupElement) -> MarkupElement {
         var result = element
         result.children.removeAll { node in
@@ -58,7 +58,8 @@ extension DASHManifest {
 }
 
 extension DASHRepresentation {
-    /// Returns the elements that name the files of the Representation: its first children, and its last.
+    /// Returns the elements that name the Representation's files. Some go before its other children, the rest after
+    /// them.
     fileprivate func local(_ names: inout LocalNames) -> (first: [MarkupElement], last: [MarkupElement]) {
         guard let url = base.url else { return ([unfetched], []) }
         switch segments.naming {
@@ -71,7 +72,7 @@ extension DASHRepresentation {
                 guard let name = fileName(of: entry["media"], .segment, range: range, &names) else { continue }
                 var entry = entry
                 entry["media"] = name
-                // A range that cannot be parsed is left to the player, which gets the whole file.
+                // If the range cannot be parsed, the attribute is kept for the player, which gets the whole file.
                 if range != nil { entry["mediaRange"] = nil }
                 (entry["index"], entry["indexRange"]) = (nil, nil)
                 list.children.append(.element(entry))
@@ -93,24 +94,26 @@ extension DASHRepresentation {
         }
     }
 
-    /// The base of a Representation without a URL to request: its own if that contains its data (`data:`), else empty.
+    /// The `BaseURL` for a Representation without a URL to request: its own if that contains its data (`data:`), or
+    /// else an empty one.
     private var unfetched: MarkupElement {
         var base = element.sibling("BaseURL")
         let text = element.first("BaseURL")?.text ?? ""
         let isInert = DASHBase(url: nil).target(of: text, .data) == .inert
-        // A path would name a file beside the manifest.
+        // An empty `data:` URI is written rather than a path, which would name a file next to the manifest.
         base.replaceContent(by: isInert ? text : "data:,")
         return base
     }
 
-    /// Names the segments of a template, and returns the template that makes these names.
+    /// Assigns names to a template's segments, and returns a template that yields these names.
     private func local(_ media: DASHTemplate, _ names: inout LocalNames) -> String? {
         if media.isConstant {
             return fileName(of: media.filled(values), .segment, &names).map(DASHTemplate.escaping)
         }
         let segments = segments(of: media, names)
         guard let first = segments.first?.url else { return nil }
-        // The part that differs between segments may follow a `#`, which is not part of a request.
+        // The part that differs between segments may follow a `#`. It is then not part of a request, so all segments
+        // are one file.
         if segments.count > 1, segments.allSatisfy({ $0.url == first }) {
             return names.name(of: first, .segment).map(DASHTemplate.escaping)
         }
@@ -121,7 +124,7 @@ extension DASHRepresentation {
         return template.text
     }
 
-    /// Returns the segments of a template that the title has, each with the values that fill the template.
+    /// Returns those of a template's segments that belong to the title, each with the values that fill the template.
     private func segments(
         of media: DASHTemplate, _ names: LocalNames
     ) -> [(values: DASHTemplate.Values, url: MediaURL)] {
@@ -142,7 +145,7 @@ extension DASHRepresentation {
         return found
     }
 
-    /// Returns the runs of segments, without a last segment that the title does not have.
+    /// Returns the runs of segments, minus a rounded-up last segment if the title does not include it.
     private func runs(_ names: LocalNames) -> [SegmentRun] {
         var runs = segments.runs(periodLength: periodLength)
         guard let last = runs.last, last.isRounded, let media = segments.template("media") else { return runs }
@@ -154,8 +157,8 @@ extension DASHRepresentation {
         return runs
     }
 
-    /// Replaces the common duration of segments with a timeline, which states how many there are: some players would
-    /// otherwise request file after file until one is missing.
+    /// Replaces the segments' common duration with a timeline, which states how many segments there are. Without it,
+    /// some players would request file after file until one is missing.
     private func stateEnd(of template: inout MarkupElement, _ names: LocalNames) {
         guard segments.timeline == nil, template["duration"] != nil else { return }
         (template["duration"], template["endNumber"]) = (nil, nil)
@@ -175,9 +178,9 @@ extension DASHRepresentation {
         return [element]
     }
 
-    /// Returns an element that names segments, with its initialization and its timeline.
+    /// Returns an element that names segments, together with its initialization and its timeline.
     ///
-    /// A range of a file becomes a file of its own: some players read local files whole.
+    /// A range of a file becomes a file of its own, because some players always read local files as a whole.
     private func parts(of element: MarkupElement?, _ names: inout LocalNames) -> MarkupElement {
         var element = element ?? self.element.sibling(DASHNaming.base.rawValue)
         for part in [segments.initialization, segments.index, segments.switching] {
@@ -194,12 +197,13 @@ extension DASHRepresentation {
         return element
     }
 
-    /// Returns the URL of a reference; an absent one is the base itself.
+    /// Returns the URL that a reference leads to. An absent reference leads to the base itself.
     private func target(of reference: String?, _ role: ManifestReference.Role) -> MediaURL? {
         base.target(of: reference ?? "", role).url
     }
 
-    /// Returns the name of the file that a reference leads to; a reference that contains its data (`data:`) stays.
+    /// Returns the name of the file that a reference leads to. A reference that contains its data (`data:`) is returned
+    /// unchanged.
     private func fileName(
         of reference: String?, _ role: ManifestReference.Role, range: ByteRange? = nil, _ names: inout LocalNames
     ) -> String? {

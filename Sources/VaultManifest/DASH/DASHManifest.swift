@@ -2,22 +2,22 @@ package import VaultModel
 
 /// A DASH media presentation description, MPD (ISO/IEC 23009-1).
 ///
-/// Elements are recognized by their names without prefixes. Nothing is taken from other documents (``DASHRemote``), and
-/// names that players read differently are refused or removed (``DASHNames``).
+/// Elements are recognized by their names without prefixes. Nothing is included from other documents (``DASHRemote``),
+/// and names that players read differently are refused or removed (``DASHNames``).
 package struct DASHManifest: Sendable {
     let root: MarkupElement
-    /// Where the MPD was found.
+    /// The URL that the MPD came from.
     let url: MediaURL
-    /// The size of the MPD that was parsed.
+    /// The size in bytes of the MPD that was parsed.
     let byteCount: Int
 
     /// Parses an MPD.
     ///
     /// - Parameters:
     ///   - bytes: the whole MPD, in UTF-8 or ASCII, with or without a byte order mark.
-    ///   - url: where it was found.
-    ///   - limits: the limits on what is parsed.
-    /// - Throws: ``ManifestError`` if it cannot be led through the vault, or names too much.
+    ///   - url: the URL that the MPD came from.
+    ///   - limits: the limits that the MPD must respect.
+    /// - Throws: ``ManifestError`` if the MPD cannot be routed through the vault, or names too much.
     package init(_ bytes: [UInt8], url: MediaURL, limits: ManifestLimits) throws(ManifestError) {
         root = try DASHRemote.resolved(MarkupReader.read(bytes, limits: limits))
         self.url = url
@@ -37,9 +37,9 @@ package struct DASHManifest: Sendable {
     }
 
     /// Refuses elements that import another manifest, elements that players read differently, and templates that would
-    /// fill a player's memory.
+    /// exhaust a player's memory.
     ///
-    /// - Parameter isForeign: whether the names in the element are not DASH names.
+    /// - Parameter isForeign: whether the element contains names that are not DASH names.
     private static func check(_ element: MarkupElement, isForeign: Bool = false) throws(ManifestError) {
         guard element.localName != "ImportedMPD" else { throw .remoteElement }
         if element.localName == DASHNaming.template.rawValue {
@@ -61,9 +61,10 @@ package struct DASHManifest: Sendable {
     /// Whether the MPD may change or grow (`type="dynamic"`, ISO/IEC 23009-1 §5.3.1.2).
     package var isLive: Bool { root["type"]?.trimmingSpace() == "dynamic" }
 
-    /// Every file that the MPD names, in order; for a live MPD, only files that do not depend on the time of day.
+    /// Every file that the MPD names, in order. For a live MPD, these are only the files that do not depend on the time
+    /// of day.
     ///
-    /// If a level has several `BaseURL`, the first counts; see ``alternatives``.
+    /// If a level has several `BaseURL` elements, the first one counts; see ``alternatives``.
     package var references: [ManifestReference] {
         DASHWalk.representations(of: root, at: url).flatMap { $0.references(isLive: isLive) }
     }
@@ -71,7 +72,7 @@ package struct DASHManifest: Sendable {
     /// Whether the MPD has a Representation.
     var namesSomething: Bool { !DASHWalk.representations(of: root, at: url).isEmpty }
 
-    /// The first Representations with a file that players are refused.
+    /// The first Representations that have a file which players are not allowed to request.
     var refusals: [ManifestRefusal] {
         let refused = DASHWalk.representations(of: root, at: url).lazy.filter { $0.files(isLive: isLive).isRefused }
         return refused.prefix(ManifestRefusal.most).map {
@@ -79,10 +80,11 @@ package struct DASHManifest: Sendable {
         }
     }
 
-    /// The approximate memory that the MPD takes, in bytes: a tree of short texts is many times the size of its source.
+    /// The approximate amount of memory that the MPD occupies, in bytes. A tree of short texts is many times as large
+    /// as its source.
     var weight: Int { byteCount * 8 }
 
-    /// The duration of the title; nil if the MPD does not state it, or is live.
+    /// The title's duration; nil if the MPD does not state it, or is live.
     package var duration: Duration? {
         guard !isLive else { return nil }
         if let total = root["mediaPresentationDuration"].flatMap(DASHTime.nanoseconds) {
@@ -93,7 +95,7 @@ package struct DASHManifest: Sendable {
         return .nanoseconds(lengths.compactMap(\.self).reduce(Int64(0)) { $0.addingClamped($1) })
     }
 
-    /// The name of the title, as `ProgramInformation` states it; at most 512 bytes of it.
+    /// The title's name as `ProgramInformation` states it, cut to 512 bytes.
     package var title: String? {
         let title = root.elements("ProgramInformation").lazy.compactMap { $0.first("Title")?.text }.first {
             !$0.isEmpty
@@ -107,9 +109,9 @@ package struct DASHManifest: Sendable {
         DASHManifest(DASHSanitizer.removed(from: root, traces), url: url, byteCount: byteCount)
     }
 
-    /// Returns the MPD for a player that finds it at another URL: with its own URL as the base of its references.
+    /// Returns the MPD for a player that finds it at another URL, with the MPD's own URL as the base of its references.
     ///
-    /// - Parameter player: the URL where the player finds it.
+    /// - Parameter player: the URL at which the player finds the MPD.
     func placed(at player: MediaURL) -> DASHManifest {
         guard player.folder != url.folder else { return self }
         var root = root
@@ -128,16 +130,16 @@ package struct DASHManifest: Sendable {
         return DASHManifest(root, url: url, byteCount: byteCount)
     }
 
-    /// Returns whether a child of the root states where the MPD or its files are found.
+    /// Returns whether a child of the root states where the MPD or its files are located.
     private static func isPlace(_ element: MarkupElement) -> Bool {
         ["BaseURL", "Location"].contains(element.localName) && !DASHNames.isForeign(element)
     }
 
-    /// Returns the bytes of the MPD with other URIs, and without elements that would make a player bypass the vault.
+    /// Returns the MPD's bytes with its URIs replaced, and without elements that would make a player bypass the vault.
     ///
     /// - Parameters:
     ///   - hidesNames: see ``Manifest/rewritten(hidesNames:_:)``.
-    ///   - link: returns the URI to write for a reference, or nil to keep the present one.
+    ///   - link: returns the URI to write for a reference, or nil to keep the existing one.
     package func rewritten(
         hidesNames: Bool = false, _ link: (ManifestReference) throws -> String?
     ) rethrows -> [UInt8] {

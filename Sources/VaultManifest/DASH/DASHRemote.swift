@@ -1,11 +1,12 @@
-/// Elements that an MPD leaves to another document (`xlink:href`, ISO/IEC 23009-1 §5.5).
+/// Handles elements whose content an MPD leaves to another document (`xlink:href`, ISO/IEC 23009-1 §5.5).
 ///
-/// The other document is never fetched: it would become part of the manifest unchecked. An element that resolves to
-/// nothing is left out, and one with content of its own is read without its link, as by players that do not know links.
+/// The other document is never fetched, because it would become part of the manifest unchecked. An element that
+/// resolves to nothing is left out. An element with content of its own is read without its link, as it is by players
+/// that do not know links.
 enum DASHRemote {
     /// Returns an MPD without links to other documents.
     ///
-    /// - Throws: ``ManifestError/remoteElement`` if an element has nothing but a link.
+    /// - Throws: ``ManifestError/remoteElement`` if an element has only a link and no content of its own.
     static func resolved(_ root: MarkupElement) throws(ManifestError) -> MarkupElement {
         containsLink(root) ? try withoutLinks(root) : root
     }
@@ -35,7 +36,7 @@ enum DASHRemote {
         attribute.localName == "href" && attribute.name != "href"
     }
 
-    /// Returns whether an attribute states when to follow a link.
+    /// Returns whether an attribute states when the link is to be followed.
     private static func isTrigger(_ attribute: MarkupAttribute) -> Bool {
         attribute.localName == "actuate" && attribute.name != "actuate"
     }
@@ -44,7 +45,7 @@ enum DASHRemote {
         element.attributes.contains { isLink($0) && $0.value.trimmingSpace() == "urn:mpeg:dash:resolve-to-zero:2013" }
     }
 
-    /// Returns whether an element has the content that a player needs from it.
+    /// Returns whether an element already contains what a player needs from it.
     private static func hasContent(_ element: MarkupElement) -> Bool {
         switch element.localName {
         case "Period": element.first("AdaptationSet") != nil

@@ -1,29 +1,29 @@
 import VaultModel
 
-/// An AdaptationSet of a Period: alternatives of one video, one audio or one language of subtitles.
+/// An AdaptationSet of a Period, with the alternatives for one video, one audio track or one subtitle language.
 struct DASHAdaptation {
-    /// What an AdaptationSet contains.
+    /// The kind of content in an AdaptationSet.
     enum Content: Hashable {
         case media(Rendition.Kind)
-        /// Pictures for seeking: thumbnails and trick modes.
+        /// Pictures for seeking, such as thumbnails and trick modes.
         case extra
-        /// Something else, such as metadata.
+        /// Anything else, such as metadata.
         case other
     }
 
     let element: MarkupElement
     let content: Content
-    /// One rendition for each Representation of a video; otherwise one for the set.
+    /// One rendition for each Representation of a video, or else one for the whole set.
     let renditions: [Rendition]
-    /// The Representations.
+    /// The set's Representations.
     let representations: [MarkupElement]
-    /// The ids of the Representations; one without an id is named by its place.
+    /// The ids of the Representations. A Representation without an id is identified by its place.
     let ids: [String]
     let roles: Set<String>
 
-    /// Reads a set.
+    /// Reads an AdaptationSet.
     ///
-    /// - Parameter place: its place in the manifest, which names Representations without an id.
+    /// - Parameter place: the set's place in the manifest, from which Representations without an id get theirs.
     init(_ element: MarkupElement, place: String) {
         self.element = element
         let representations = element.elements("Representation")
@@ -53,7 +53,7 @@ struct DASHAdaptation {
             rendition.isForced = roles.contains("forced-subtitle") || roles.contains("forced_subtitle")
             return rendition
         }
-        // For audio or subtitles, only the best bit rate.
+        // For audio and subtitles, only the best bit rate is offered as a choice.
         renditions = kind == .video ? all : RenditionSelection.Video.best.chosen(from: all)
     }
 
@@ -81,10 +81,9 @@ struct DASHAdaptation {
 }
 
 extension DASHManifest {
-    /// The renditions to choose from: each Representation of the video, each language of the audio and of the
-    /// subtitles.
+    /// The renditions to choose from: each video Representation, and each audio and subtitle language.
     ///
-    /// A rendition that several Periods offer is listed once.
+    /// A rendition that several Periods have is listed once.
     package var renditions: [Rendition] {
         var result: [Rendition] = []
         var ids: Set<String> = []
@@ -99,8 +98,9 @@ extension DASHManifest {
         return result
     }
 
-    /// Returns the MPD as it will be played offline: with only the chosen renditions in each Period, and without links
-    /// to other manifests. Every `BaseURL` stays, because files may be held from any. A live MPD stays as it is.
+    /// Returns the MPD for playing offline, with only the chosen renditions in each Period, and without links to other
+    /// manifests. Every `BaseURL` is kept, because files may be held from any of them. A live MPD is returned
+    /// unchanged.
     package func selecting(_ selection: RenditionSelection) -> DASHManifest {
         guard !isLive else { return self }
         var selected = Self.withoutOtherManifests(root)
@@ -135,14 +135,14 @@ extension DASHManifest {
             }
             return .element(kept)
         }
-        // Both refer to AdaptationSets, some of which are gone.
+        // `Subset` and `Preselection` refer to AdaptationSets, some of which have been removed.
         if !isComplete {
             result.children.removeAll { ["Subset", "Preselection"].contains($0.element?.localName ?? "") }
         }
         return result
     }
 
-    /// Returns an element without the properties that name manifests to play next or instead.
+    /// Returns an element without the properties that name manifests to play next or as a fallback.
     private static func withoutOtherManifests(_ element: MarkupElement) -> MarkupElement {
         guard DASHWalk.levelNames.contains(element.localName) else { return element }
         var result = element
@@ -157,18 +157,18 @@ extension DASHManifest {
     }
 }
 
-/// The renditions that are chosen in one Period.
+/// The renditions chosen in one Period.
 private struct Choice {
     private let ids: [Rendition.Kind: Set<String>]
     private let selection: RenditionSelection
-    /// The Representations that chosen ones cannot be decoded without (`dependencyId`).
+    /// The Representations without which the chosen ones cannot be decoded (`dependencyId`).
     private let needed: Set<String>
 
     init(_ selection: RenditionSelection, among sets: [DASHAdaptation]) {
         self.selection = selection
         let all: (Rendition.Kind) -> [DASHAdaptation] = { kind in sets.filter { $0.content == .media(kind) } }
         let videos = all(.video)
-        // A sign-language interpreter, for example, is a separate video.
+        // Videos with another role, such as a sign-language interpreter, do not compete with the main video.
         let main = videos.filter { $0.roles.contains("main") }
         let video = selection.video.chosen(
             from: (main.isEmpty || selection.video == .all ? videos : main).flatMap(\.renditions))
@@ -193,14 +193,14 @@ private struct Choice {
         return needed
     }
 
-    /// Returns a set with only the Representations to keep; nil if there are none.
+    /// Returns an AdaptationSet with only the Representations to keep; nil if there are none.
     func kept(of set: DASHAdaptation) -> MarkupElement? {
         switch set.content {
         case .other: return set.element
         case .extra: return selection.video == .all ? set.element : nil
         case .media(let kind):
             let chosen = ids[kind] ?? []
-            // If all qualities of the video are wanted, so is every bit rate of the chosen audio and subtitles.
+            // If all video qualities are wanted, every bit rate of the chosen audio and subtitles is kept, too.
             let isWhole =
                 selection.video == .all && set.renditions.contains { chosen.contains($0.id) } && kind != .video
             var place = 0
@@ -220,7 +220,7 @@ private struct Choice {
 }
 
 extension Rendition {
-    /// What distinguishes it from other renditions, whatever its bit rate and its id in one Period.
+    /// The properties that tell a rendition from others, regardless of its bit rate and its id in one Period.
     fileprivate var choice: Rendition {
         var choice = Rendition(id: "", kind: kind)
         (choice.language, choice.name, choice.height) = (language, name, height)

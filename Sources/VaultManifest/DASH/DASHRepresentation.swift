@@ -1,22 +1,23 @@
 import VaultModel
 
-/// A Representation with what it inherits: enough to name all its files.
+/// A Representation with everything that it inherits, which is enough to name all its files.
 struct DASHRepresentation {
     let element: MarkupElement
     let base: DASHBase
     let segments: DASHSegments
-    /// The length of the Period in nanoseconds, if it is known.
+    /// The length of the Period in nanoseconds; nil if it is unknown.
     let periodLength: Int64?
 
-    /// The values that fill its templates, except for numbers and times.
+    /// The values that fill the Representation's templates, except for numbers and times.
     ///
-    /// They are the text of attributes: even a bit rate that is not a number must not lead a player elsewhere.
+    /// They are the attributes' text as written, because even a bit rate that is not a number must not lead a player
+    /// elsewhere.
     var values: DASHTemplate.Values {
         DASHTemplate.Values(id: element["id"] ?? "", bandwidth: element["bandwidth"] ?? "")
     }
 }
 
-/// Finds the Representations of an MPD, and their bases.
+/// Finds the Representations of an MPD, with their bases.
 enum DASHWalk {
     /// Returns every Representation in order.
     static func representations(of root: MarkupElement, at url: MediaURL) -> [DASHRepresentation] {
@@ -32,8 +33,8 @@ enum DASHWalk {
     /// Returns the Representations in a Period, an AdaptationSet or a Representation.
     ///
     /// - Parameters:
-    ///   - base: the base of the element's content.
-    ///   - levels: what this element and those around it state about segments.
+    ///   - base: the base that applies within the element.
+    ///   - levels: the facts about segments that this element and those around it state.
     static func representations(
         in element: MarkupElement, at base: DASHBase, levels: [DASHLevel], periodLength: Int64? = nil
     ) -> [DASHRepresentation] {
@@ -48,7 +49,7 @@ enum DASHWalk {
         }
     }
 
-    /// The elements that may have a `BaseURL` and name segments.
+    /// The elements that may contain a `BaseURL` and name segments.
     static let levelNames: Set<Substring> = [
         "MPD", "Period", "AdaptationSet", "EmptyAdaptationSet", "Representation",
     ]
@@ -70,14 +71,14 @@ enum DASHWalk {
 }
 
 extension DASHBase {
-    /// Returns the base of an element's content: its first `BaseURL` counts, the others are alternatives.
+    /// Returns the base that applies within an element. Its first `BaseURL` counts; the others are alternatives.
     func below(_ element: MarkupElement) -> DASHBase {
         element.first("BaseURL").map { descending(to: $0.text) } ?? self
     }
 }
 
 extension DASHRepresentation {
-    /// Counts all files against a budget, without naming them.
+    /// Counts all the Representation's files against a budget, without naming them.
     func spend(_ budget: inout ManifestBudget, isLive: Bool) throws(ManifestError) {
         guard let url = base.url else { return }
         try budget.spend(on: url)
@@ -86,7 +87,7 @@ extension DASHRepresentation {
             try budget.spend(bytes: (entry["media"]?.utf8.count ?? 0) + (entry["index"]?.utf8.count ?? 0))
         }
         guard segments.naming == .template, !isLive, let media = segments.template("media") else { return }
-        // Entries that name nothing cost time, too.
+        // Timeline entries that name nothing take time, too, so they also count.
         var count: Int64 = 0
         for run in segments.runs(periodLength: periodLength) where !media.isConstant {
             count = count.addingClamped(run.count.multipliedClamped(by: media.hasParts ? run.parts : 1))
@@ -103,12 +104,12 @@ extension DASHRepresentation {
         }
     }
 
-    /// Returns every file that a player needs for this Representation, in order.
+    /// Returns every file that a player needs for this Representation, in playing order.
     ///
-    /// The segments of a live template are left out, because they depend on the time of day.
+    /// The segments of a live MPD's template are left out, because they depend on the time of day.
     func references(isLive: Bool) -> [ManifestReference] { files(isLive: isLive).references }
 
-    /// Returns ``references(isLive:)``, and whether a file is left out because players are refused it.
+    /// Returns ``references(isLive:)``, and whether a file was left out because players are not allowed to request it.
     func files(isLive: Bool) -> (references: [ManifestReference], isRefused: Bool) {
         guard let url = base.url else { return ([], true) }
         var found = References(resolver: URLResolver(url), base: url)
@@ -116,7 +117,7 @@ extension DASHRepresentation {
         case nil:
             found.append(nil, .segment)
         case .base:
-            // The whole file is needed; separate files come before it.
+            // The whole file is needed. Parts in separate files come before it.
             for part in [segments.initialization, segments.index] where part?["sourceURL"] != nil {
                 found.append(part?["sourceURL"], .initialization, range: part?.byteRange("range"))
             }
@@ -148,13 +149,13 @@ extension DASHRepresentation {
         }
     }
 
-    /// Returns whether a rewritten manifest keeps a template or links to its folder.
+    /// Returns whether a rewritten manifest keeps a template, or links to its folder.
     func isAllowed(_ template: DASHTemplate, _ role: ManifestReference.Role) -> Bool {
         template.isConstant || DASHOutcome(template, filledWith: values, at: base, role) != .refused
     }
 
     private func appendSegments(to found: inout References) {
-        // Without a template for segments, the base is the only segment.
+        // If no template names the segments, the base is the only segment.
         guard let media = segments.template("media") else { return found.append(nil, .segment) }
         guard isAllowed(media, .segment) else { return found.isRefused = true }
         let list = segments.template("index").flatMap { isAllowed($0, .data) ? $0 : nil }
@@ -180,7 +181,7 @@ extension DASHRepresentation {
         var resolver: URLResolver
         let base: MediaURL
         var list: [ManifestReference] = []
-        /// Whether a player is refused something.
+        /// Whether a reference was refused.
         var isRefused = false
 
         init(resolver: URLResolver, base: MediaURL) {
@@ -188,7 +189,7 @@ extension DASHRepresentation {
             self.base = base
         }
 
-        /// Appends a reference; nil is the base itself. A reference that no player can request is left out.
+        /// Appends a reference; nil means the base itself. A reference that no player can request is left out.
         mutating func append(
             _ reference: String?, _ role: ManifestReference.Role, range: ByteRange? = nil, mayBeAbsent: Bool = false
         ) {
@@ -205,7 +206,7 @@ extension DASHRepresentation {
 }
 
 extension MarkupElement {
-    /// Returns the range that an attribute spells as `first-last`, both inclusive; nil for anything else.
+    /// Returns the range that an attribute states as `first-last`, both inclusive; nil for anything else.
     func byteRange(_ name: String) -> ByteRange? {
         let ends = self[name]?.trimmingSpace().split(separator: "-", omittingEmptySubsequences: false) ?? []
         guard ends.count == 2, let first = DecimalNumber.exact(ends[0]), let last = DecimalNumber.exact(ends[1]),
@@ -214,8 +215,8 @@ extension MarkupElement {
         return first..<(last + 1)
     }
 
-    /// Returns the range that an attribute spells as for ``byteRange(_:)``, or as `first-`, which extends to the end of
-    /// the file.
+    /// Returns the range that an attribute states in the form that ``byteRange(_:)`` reads, or as `first-`, which
+    /// extends to the end of the file.
     func copiedRange(_ name: String) -> ByteRange? {
         if let range = byteRange(name) { return range }
         guard let text = self[name]?.trimmingSpace(), text.last == "-" else { return nil }

@@ -1,23 +1,23 @@
 import VaultModel
 
-/// Writes other URIs into an MPD.
+/// Replaces the URIs in an MPD.
 ///
-/// The path of a link mirrors the path at the origin, so a relative reference that stays below its base's folder is
-/// kept. The vault does not handle DRM licences: a player requests them with a POST whose response is for that player
-/// alone, and half of their URLs are in binary data. So everything in `ContentProtection` stays, and players request
-/// licences directly.
+/// A link's path mirrors the path at the origin, so a relative reference that stays below its base's folder is kept.
+/// The vault does not handle DRM licences, because a player requests them with a POST whose response is for that player
+/// alone, and half of their URLs are in binary data. Everything in `ContentProtection` is therefore kept, and players
+/// request licences directly.
 struct DASHRewriting {
     let isLive: Bool
     /// See ``Manifest/rewritten(hidesNames:_:)``.
     let hidesNames: Bool
     let link: (ManifestReference) throws -> String?
 
-    /// Returns an element with other URIs in its content.
+    /// Returns an element with the URIs in its content replaced.
     ///
     /// - Parameters:
-    ///   - outer: the base of the element itself.
-    ///   - levels: what the elements around it state about segments.
-    ///   - users: the Representations that inherit its content, if it names segments.
+    ///   - outer: the base that applies to the element itself.
+    ///   - levels: the facts about segments that the elements around it state.
+    ///   - users: the Representations that inherit the element's content, if it names segments.
     func rewritten(
         _ element: MarkupElement, at outer: DASHBase, levels outerLevels: [DASHLevel] = [],
         users outerUsers: SegmentUsers? = nil
@@ -26,7 +26,8 @@ struct DASHRewriting {
         let base = isLevel ? outer.below(element) : outer
         let levels = isLevel ? outerLevels + [DASHLevel(element)] : outerLevels
         var users = outerUsers
-        // Representations with other bases inherit elements that name segments: without such elements, skip the search.
+        // Elements that name segments are inherited by Representations with other bases. If there are no such elements,
+        // the search for those Representations is skipped.
         if isLevel, let level = levels.last, !level.elements.isEmpty {
             users = SegmentUsers(DASHWalk.representations(in: element, at: base, levels: levels), base)
         }
@@ -48,13 +49,14 @@ struct DASHRewriting {
             guard !DASHRequests.areMade(by: child, readsAgain: isLive && !hidesNames) else { continue }
             switch child.localName {
             case "BaseURL":
-                // A player would fill this template for byte ranges with a URL, and request the result.
+                // Players fill in this template for byte ranges with a URL, and request the result.
                 child["byteRange"] = nil
                 isFile = isFile ?? isOneFile(element, at: base, levels: levels)
                 child.keepText(try baseURL(child.text, isFile: isFile == true, at: outer))
             case "Location": child.keepText(try plain(child.text, .playlist, at: [outer]))
             default:
-                // Only elements that name segments are inherited, with their content; others are resolved once.
+                // Only elements that name segments are inherited, along with their content; other elements are resolved
+                // once.
                 let isInherited = isLevel ? DASHNaming(rawValue: String(child.localName)) != nil : outerUsers != nil
                 let users = isInherited ? users : nil
                 try rewriteAttributes(of: &child, at: base, for: users ?? SegmentUsers([], base))
@@ -67,10 +69,10 @@ struct DASHRewriting {
         return result
     }
 
-    /// The Representations that inherit an element, and the distinct bases that they have.
+    /// The Representations that inherit an element, and their distinct bases.
     struct SegmentUsers {
         let bases: [DASHBase]
-        /// The bases, each with the values that fill templates.
+        /// The base of each Representation, with the values that fill its templates.
         let values: [(base: DASHBase, values: DASHTemplate.Values)]
 
         init(_ representations: [DASHRepresentation], _ base: DASHBase) {
@@ -81,7 +83,8 @@ struct DASHRewriting {
         }
     }
 
-    /// Maximum bases at which the entries of one list are resolved; with more, the entries are refused.
+    /// The maximum number of bases at which the entries of one list are resolved. With more bases, the entries are
+    /// refused.
     private static let maxBasesOfList = 16
 
     private func rewriteAttributes(
@@ -121,13 +124,14 @@ struct DASHRewriting {
 
     /// Returns the text to write for a reference, or nil to keep it.
     ///
-    /// A reference with different outcomes at different bases is refused: no text would be right for all.
+    /// A reference that has different outcomes at different bases is refused, because no single text would be right for
+    /// all of them.
     private func plain(_ text: String, _ role: ManifestReference.Role, at bases: [DASHBase]) throws -> String? {
         let targets = Set(bases.map { $0.target(of: text, role) })
         let outcomes = Set(targets.map(DASHOutcome.init))
         switch outcomes.count == 1 ? outcomes.first : nil {
         case .stays:
-            // An empty reference is the base, whose link has been written already.
+            // An empty reference means the base, whose link has already been written.
             guard hidesNames, !targets.contains(.inert), !text.trimmingSpace().isEmpty else { return nil }
             guard targets.count == 1 else { return nil }
             guard let url = targets.first?.url else { return ManifestTarget.refusal }
@@ -139,7 +143,7 @@ struct DASHRewriting {
 
     /// Returns the text to write for a `BaseURL`, or nil to keep it.
     ///
-    /// - Parameter isFile: whether the URL is one file, and nothing is relative to it.
+    /// - Parameter isFile: whether the URL is a single file that nothing is relative to.
     private func baseURL(_ text: String, isFile: Bool, at outer: DASHBase) throws -> String? {
         let target = outer.target(of: text, .data)
         switch DASHOutcome(target) {
@@ -150,25 +154,25 @@ struct DASHRewriting {
             }
             let path = text.trimmingSpace().prefix { $0 != "?" && $0 != "#" }
             return path.isEmpty ? "./" : String(path)
-        // A folder, so that references relative to it are refused, too.
+        // The refusal is written as a folder, so that references relative to it are refused, too.
         case .refused: return ManifestTarget.refusal + "/"
         case .linked(let url):
             if isFile, hidesNames || !url.namesFolder || url.query != nil {
                 return try link(ManifestReference(url, .segment)).map(ManifestLink.escaped)
             }
             guard let folder = try link(ManifestReference(url.folder, .segment, isFolder: true)) else { return nil }
-            // The name matters if the URL is one file after all; otherwise, resolving a reference drops it.
+            // The name matters if the URL turns out to be a file. Otherwise, resolving a reference drops the name.
             let name = String(url.path.dropFirst(url.folder.path.count))
             let query = hidesNames ? nil : url.query
             return ManifestLink.escaped(folder) + (name.isEmpty ? "" : name + (query.map { "?\($0)" } ?? ""))
         }
     }
 
-    /// Returns whether the base of an element is a file that players request, and no reference that is written is
-    /// relative to it.
+    /// Returns whether an element's base is a file that players request, and no reference that is written is relative
+    /// to it.
     private func isOneFile(_ element: MarkupElement, at base: DASHBase, levels: [DASHLevel]) -> Bool {
         let representations = DASHWalk.representations(in: element, at: base, levels: levels)
-        // A reference with a link of its own is not relative.
+        // A reference that gets a link of its own is not relative.
         let isAlone = { (segments: DASHSegments) in hidesNames ? segments.isBaseRequested : segments.isOneFile }
         return representations.contains { $0.base == base }
             && representations.allSatisfy { representation in
@@ -212,7 +216,7 @@ struct DASHRewriting {
 }
 
 extension MarkupElement {
-    /// Removes everything but the text, whose pieces players join, or replaces all content with another text.
+    /// Keeps only the text, whose pieces players join, or replaces all content with another text.
     fileprivate mutating func keepText(_ text: String?) {
         if let text { replaceContent(by: text) } else { children.removeAll { $0.element != nil } }
     }

@@ -1,10 +1,10 @@
-/// Removes from an MPD what no player needs: facts about the title, elements and attributes that are not from DASH, and
-/// everything that names a place but is not a reference.
+/// Removes from an MPD everything that no player needs: facts about the title, elements and attributes that are not
+/// part of DASH, and everything that names a place but is not a reference.
 ///
-/// Of other namespaces, only those of Common Encryption and SCTE 35 stay.
+/// Of the other namespaces, only those of Common Encryption and SCTE 35 are kept.
 struct DASHSanitizer {
     private let traces: OriginTraces
-    /// The root's namespace: DASH parsers go by names alone, so it may be any.
+    /// The root's namespace. It may be any namespace, because DASH parsers go by names alone.
     private let own: String?
 
     /// Returns a sanitized MPD.
@@ -14,13 +14,13 @@ struct DASHSanitizer {
         return DASHSanitizer(traces: traces, own: own).removed(from: root, Surroundings())
     }
 
-    /// What an element inherits from those around it.
+    /// The facts that an element inherits from those around it.
     private struct Surroundings {
-        /// The namespaces by their prefixes; "" is the prefix of names without one.
+        /// The namespaces, keyed by their prefixes. The key "" stands for names without a prefix.
         var spaces: [Substring: String] = [:]
-        /// Whether the element is in another namespace that stays.
+        /// Whether the element is in a foreign namespace that is kept.
         var isForeign = false
-        /// Whether a template is filled with the ids of Representations, which players then need.
+        /// Whether a template is filled with the ids of Representations, so that players need the ids.
         var fillsIDs = false
     }
 
@@ -50,7 +50,7 @@ struct DASHSanitizer {
             if !isForeign, Self.references.contains(element.localName) {
                 return traces.isUnrequestedPlace(Array(element.text.utf8)) ? .text(Self.unrequested) : node
             }
-            // Players join the pieces between comments.
+            // The whole text is checked, because players join the pieces between comments.
             let text = element.text
             if isForeign, Self.binaries.contains(element.localName), Self.isBase64(text) { return node }
             let isText = isForeign || Self.texts.contains(element.localName)
@@ -61,7 +61,7 @@ struct DASHSanitizer {
             guard isOfDASH ? Self.elements.contains(child.localName) : space.map(Self.isKept) ?? false else {
                 return nil
             }
-            // A descriptor means nothing without its scheme.
+            // A descriptor has no meaning without its scheme.
             if isOfDASH, let scheme = child["schemeIdUri"], !isIdentifier(scheme.trimmingSpace()) {
                 return Self.demanding.contains(child.localName) ? .element(Self.unknown(child)) : nil
             }
@@ -91,7 +91,7 @@ struct DASHSanitizer {
         return Self.attributes.contains(attribute.name) && !traces.isPlace(attribute.value)
     }
 
-    /// Returns whether an attribute is a reference, which is led through the vault.
+    /// Returns whether an attribute is a reference that is routed through the vault.
     private func isReference(_ name: String, of element: MarkupElement) -> Bool {
         switch element.localName {
         case "SegmentTemplate": ["media", "index", "initialization", "bitstreamSwitching"].contains(name)
@@ -104,7 +104,7 @@ struct DASHSanitizer {
         }
     }
 
-    /// Returns whether a template in an element is filled with the ids of Representations.
+    /// Returns whether a template in an element uses the ids of Representations.
     private static func fillsIDs(_ element: MarkupElement) -> Bool {
         element.elements("SegmentTemplate").contains { template in
             template.attributes.contains { $0.value.contains("$RepresentationID$") }
@@ -114,14 +114,14 @@ struct DASHSanitizer {
     /// The replacement for a reference that no player requests.
     private static let unrequested = "skd:removed"
 
-    /// Returns a descriptor with a scheme that no player knows, so that no player plays what it describes.
+    /// Returns a descriptor with a scheme that no player knows, so that no player plays the content that it describes.
     private static func unknown(_ descriptor: MarkupElement) -> MarkupElement {
         MarkupElement(name: descriptor.name, attributes: ["schemeIdUri": "urn:x:removed"])
     }
 
     // MARK: Names
 
-    /// Returns whether a text is the name of a scheme; names by the DASH Industry Forum look like URLs.
+    /// Returns whether a text identifies a scheme. Identifiers from the DASH Industry Forum look like URLs.
     private func isIdentifier(_ text: String) -> Bool {
         if text.hasPrefix("urn:") { return !traces.isPlace(text) }
         guard let start = ["tag:", "http://dashif.org/", "https://dashif.org/"].first(where: text.hasPrefix) else {
@@ -130,7 +130,7 @@ struct DASHSanitizer {
         return !traces.isPlace(String(text.dropFirst(start.count)))
     }
 
-    /// Returns the namespaces in an element by their prefixes.
+    /// Returns the namespaces in scope in an element, keyed by their prefixes.
     private static func spaces(of element: MarkupElement, within outer: [Substring: String]) -> [Substring: String] {
         var spaces = outer
         for attribute in element.attributes where attribute.name.utf8.starts(with: "xmlns".utf8) {
@@ -151,10 +151,10 @@ struct DASHSanitizer {
 
     // MARK: What players need (ISO/IEC 23009-1 §5)
 
-    /// The elements whose text is a reference, which is led through the vault.
+    /// The elements whose text is a reference that is routed through the vault.
     private static let references: Set<Substring> = ["BaseURL", "Location"]
     private static let texts: Set<Substring> = ["Label", "GroupLabel"]
-    /// The elements of other namespaces with data in Base64, in which `//` does not mark a place.
+    /// The elements of foreign namespaces that contain base64 data, in which `//` does not indicate a place.
     private static let binaries: Set<Substring> = ["pssh", "Binary"]
 
     private static func isBase64(_ text: String) -> Bool {
@@ -166,7 +166,7 @@ struct DASHSanitizer {
         }
     }
 
-    /// The descriptors that a player must know to play what they describe.
+    /// The descriptors that a player must understand to play the content that they describe.
     private static let demanding: Set<Substring> = ["ContentProtection", "EssentialProperty"]
 
     private static let elements: Set<Substring> = [

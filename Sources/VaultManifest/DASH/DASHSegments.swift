@@ -1,14 +1,15 @@
 import VaultModel
 
-/// How segments are named (ISO/IEC 23009-1 §5.3.9), by the element that states it.
+/// The way in which segments are named (ISO/IEC 23009-1 §5.3.9), given by the element that states it.
 enum DASHNaming: String, CaseIterable {
     case template = "SegmentTemplate"
     case list = "SegmentList"
-    /// One file with an index.
+    /// A single file with an index.
     case base = "SegmentBase"
 }
 
-/// What one Period, AdaptationSet or Representation states about segments; read once for all that inherit it.
+/// The facts that one Period, AdaptationSet or Representation states about segments. They are read once for all that
+/// inherit them.
 struct DASHLevel {
     /// An element that names segments.
     struct Element {
@@ -17,7 +18,7 @@ struct DASHLevel {
         let index: MarkupElement?
         let switching: MarkupElement?
         let timeline: [Entry]?
-        /// The entries of a list.
+        /// The entries of a `SegmentList`.
         let urls: [MarkupElement]
 
         init(_ element: MarkupElement) {
@@ -30,14 +31,15 @@ struct DASHLevel {
         }
     }
 
-    /// An `S` of a timeline.
+    /// An `S` entry of a timeline.
     struct Entry {
         let number: Int64?
         let time: Int64?
         let duration: Int64
-        /// How often the segment is repeated; nil until the next entry or the end of the Period.
+        /// The number of times that the segment is repeated; nil if it repeats until the next entry or the end of the
+        /// Period.
         let repeats: Int64?
-        /// The number of parts of the segment that are requested separately (`S@k`).
+        /// The number of the segment's parts that are requested separately (`S@k`).
         let parts: Int64
 
         init?(_ element: MarkupElement) {
@@ -63,19 +65,20 @@ struct DASHLevel {
     }
 }
 
-/// What a Representation and the levels around it state about its segments.
+/// The facts that a Representation and the levels around it state about its segments.
 ///
-/// The innermost level decides how segments are named; what it leaves out is inherited from the same element further
-/// out.
+/// The innermost level that names segments decides how they are named. Facts that it leaves out are inherited from the
+/// same element further out.
 struct DASHSegments {
-    /// Nil if the `BaseURL` is one file, and nothing is stated about its segments.
+    /// The way in which segments are named; nil if the `BaseURL` is a single file, and nothing is stated about its
+    /// segments.
     let naming: DASHNaming?
-    /// The elements of that name, innermost first.
+    /// The elements of that kind, innermost first.
     private let elements: [DASHLevel.Element]
 
-    /// Joins levels.
+    /// Combines levels.
     ///
-    /// - Parameter levels: the levels of the Period, the AdaptationSet and the Representation.
+    /// - Parameter levels: the levels of the Period, the AdaptationSet and the Representation, outermost first.
     init(_ levels: [DASHLevel]) {
         let naming = levels.last { !$0.elements.isEmpty }.flatMap { level in
             DASHNaming.allCases.first { level.elements[$0] != nil }
@@ -96,7 +99,7 @@ struct DASHSegments {
 
     var timelineElement: MarkupElement? { inherited { $0.element.first("SegmentTimeline") } }
 
-    /// The element that names segments, with the attributes that it inherits and without content; nil if there is none.
+    /// The element that names segments, with its inherited attributes and without content; nil if there is none.
     var merged: MarkupElement? {
         guard var merged = elements.last?.element else { return nil }
         merged.children = []
@@ -109,7 +112,7 @@ struct DASHSegments {
     /// Returns an attribute as a template.
     func template(_ name: String) -> DASHTemplate? { inherited { $0.element[name] }.map(DASHTemplate.init) }
 
-    /// Whether the `BaseURL` names one file, and nothing is relative to it.
+    /// Whether the `BaseURL` names a single file that nothing is relative to.
     var isOneFile: Bool {
         switch naming {
         case nil: true
@@ -117,7 +120,7 @@ struct DASHSegments {
         case .template:
             ["media", "initialization", "bitstreamSwitching"].allSatisfy { template($0)?.text == nil }
                 && [initialization, index, switching].allSatisfy { $0?.name == nil }
-        // Its entries may be ranges of the base.
+        // The entries of a list may be ranges of the base.
         case .list:
             [initialization, index, switching].allSatisfy { ($0?["sourceURL"] ?? "").isEmpty }
                 && urls.allSatisfy { $0["media"] == nil && $0["index"] == nil }
@@ -140,23 +143,23 @@ struct DASHSegments {
     private func number(_ name: String) -> Int64? { inherited { $0.element.number(name) } }
 }
 
-/// A run of segments that differ only in number and time.
+/// A run of segments that differ only in their numbers and times.
 struct SegmentRun: Hashable {
     var number: Int64
     var time: Int64
     var duration: Int64
     var count: Int64
     var parts: Int64 = 1
-    /// Whether the count was rounded up: the last segment plays only in part, if it exists at all.
+    /// Whether the count was rounded up, so that only part of the last segment plays, if it exists at all.
     var isRounded = false
 }
 
 extension DASHSegments {
     /// Returns the runs of segments that a template names.
     ///
-    /// Their counts come from the manifest and may be as large as `Int64.max`.
+    /// The counts come from the manifest and may be as large as `Int64.max`.
     ///
-    /// - Parameter length: the length of the Period in nanoseconds, if it is known.
+    /// - Parameter length: the length of the Period in nanoseconds; nil if it is unknown.
     func runs(periodLength length: Int64?) -> [SegmentRun] {
         let first = number("startNumber") ?? 1
         let last = number("endNumber")
@@ -169,7 +172,7 @@ extension DASHSegments {
         } else if let duration = number("duration"), duration > 0 {
             let count = length.map { Self.ceiling($0, timescale, duration) } ?? (last == nil ? 1 : .max)
             var run = SegmentRun(number: first, time: offset, duration: duration, count: count)
-            // A stated last number is not rounded, and the first segment must exist.
+            // A stated last number is not rounded, and the first segment always exists.
             let leavesLittle = length.map { Self.leavesLittle($0, timescale, duration) } ?? false
             run.isRounded = last == nil && count > 1 && leavesLittle
             runs = [run]
@@ -208,8 +211,8 @@ extension DASHSegments {
         return runs
     }
 
-    /// Returns whether whole durations, in units of the timescale, leave so short a rest of the nanoseconds that it may
-    /// not be a segment of its own: at most a second, and less than half a duration.
+    /// Returns whether whole segment durations, in timescale units, leave such a short remainder of the nanoseconds
+    /// that it may not be a segment of its own: at most one second, and less than half a duration.
     private static func leavesLittle(_ nanoseconds: Int64, _ timescale: Int64, _ duration: Int64) -> Bool {
         let second = Int128(timescale) * 1_000_000_000
         let whole = Int128(duration) * 1_000_000_000
@@ -217,7 +220,7 @@ extension DASHSegments {
         return rest > 0 && rest <= second && rest * 2 < whole
     }
 
-    /// Returns how many durations, in units of the timescale, begin within a number of nanoseconds.
+    /// Returns the number of segment durations, in timescale units, that begin within a number of nanoseconds.
     private static func ceiling(_ nanoseconds: Int64, _ timescale: Int64, _ duration: Int64) -> Int64 {
         let whole = Int128(nanoseconds) * Int128(timescale)
         let part = Int128(duration) * 1_000_000_000
@@ -226,6 +229,6 @@ extension DASHSegments {
 }
 
 extension MarkupElement {
-    /// Returns an attribute as a whole number; nil if it is not one, or does not fit in 63 bits.
+    /// Returns an attribute as a non-negative whole number; nil if it is not one, or does not fit in 63 bits.
     func number(_ name: String) -> Int64? { self[name].flatMap { DecimalNumber.exact($0.trimmingSpace()) } }
 }

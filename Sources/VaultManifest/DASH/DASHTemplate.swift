@@ -1,6 +1,7 @@
-/// A URL template of a `SegmentTemplate` (ISO/IEC 23009-1 §5.3.9.4.4): text with identifiers between dollar signs.
+/// A URL template from a `SegmentTemplate` (ISO/IEC 23009-1 §5.3.9.4.4), which is text with identifiers between dollar
+/// signs.
 struct DASHTemplate: Sendable {
-    /// The values that identifiers stand for.
+    /// The values that replace identifiers.
     struct Values {
         /// The text of `Representation@id`.
         var id = ""
@@ -20,7 +21,7 @@ struct DASHTemplate: Sendable {
         case part(width: Int)
     }
 
-    /// Maximum width of an identifier's number: digits beyond those of a 64-bit number are only zeros.
+    /// The maximum width of an identifier's number. Any digits beyond those of a 64-bit number would only be zeros.
     static let maxWidth = 32
 
     private var pieces: [Piece] = []
@@ -29,7 +30,7 @@ struct DASHTemplate: Sendable {
     /// Whether any width exceeds ``maxWidth``.
     private(set) var isTooWide = false
 
-    /// Parses a template. Text that is not an identifier is kept, as players do.
+    /// Parses a template. Like players, it keeps text that is not an identifier.
     init(_ text: String) {
         self.text = text
         var literal = ""
@@ -77,17 +78,18 @@ struct DASHTemplate: Sendable {
         }
     }
 
-    /// Whether the template names one file, whatever the values.
+    /// Whether the template names the same file for all values.
     var isConstant: Bool {
         pieces.allSatisfy { if case .text = $0 { true } else { false } }
     }
 
-    /// Whether the template names different files for the parts of a segment.
+    /// Whether the template names a different file for each part of a segment.
     var hasParts: Bool {
         pieces.contains { if case .part = $0 { true } else { false } }
     }
 
-    /// The text before the first identifier, up to its last slash; what follows is in that folder.
+    /// The text before the first identifier, up to its last slash. The rest of the template is a path within that
+    /// folder.
     ///
     /// A slash in a query does not end a folder.
     var folder: Substring {
@@ -97,7 +99,7 @@ struct DASHTemplate: Sendable {
                 ?? fixed.startIndex)]
     }
 
-    /// Returns the reference that the template yields for these values.
+    /// Returns the reference that the template yields for the given values.
     func filled(_ values: Values) -> String {
         var result = ""
         for piece in pieces {

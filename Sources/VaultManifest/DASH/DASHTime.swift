@@ -1,11 +1,11 @@
-/// A duration as an MPD writes it: `PT1H2M3.5S` (XML Schema 1.1 part 2, §3.3.6), in nanoseconds.
+/// Parses durations as an MPD writes them, such as `PT1H2M3.5S` (XML Schema 1.1 part 2, §3.3.6).
 enum DASHTime {
-    /// The longest accepted duration: ten years.
+    /// The longest accepted duration in nanoseconds: ten years of 366 days.
     static let longest: Int64 = 10 * 366 * 86_400 * 1_000_000_000
 
-    /// Returns the nanoseconds; nil if the text is not a duration, is negative, or exceeds ``longest``.
+    /// Returns a duration in nanoseconds; nil if the text is not a duration, is negative, or exceeds ``longest``.
     ///
-    /// A year counts as 365 days, a month as 30.
+    /// A year counts as 365 days, and a month as 30.
     static func nanoseconds(_ text: String) -> Int64? {
         var rest = text.trimmingSpace().utf8[...]
         guard rest.count <= 64, rest.popFirst() == UInt8(ascii: "P"), !rest.isEmpty else { return nil }

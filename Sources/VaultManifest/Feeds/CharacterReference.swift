@@ -1,22 +1,22 @@
-/// A reference to a character in markup: `&amp;`, `&#233;`, `&eacute;`.
+/// A reference to a character in markup, such as `&amp;`, `&#233;` or `&eacute;`.
 ///
-/// The names are those of XML and of HTML 4. Definitions in a document type are never used.
+/// The known names are those of XML and HTML 4. Definitions in a document type are never used.
 struct CharacterReference {
     /// The kinds of references, by their meaning in XML.
     enum Kind { case plain, onlyHTML, control }
 
     let kind: Kind
-    /// The text that it stands for; empty for a control character, which no feed intends.
+    /// The text that the reference stands for; empty for a control character, because no feed intends one.
     let text: String
-    /// The index after its semicolon.
+    /// The index after the reference's semicolon.
     let end: Int
 
-    /// Enough bytes for the longest name.
+    /// The maximum length of a reference after its `&`, in bytes, which is enough for the longest name.
     private static let maxBytes = 12
 
-    /// Reads the reference that begins with `&` at a place.
+    /// Reads the reference that begins with the `&` at a given index.
     ///
-    /// - Returns: nil if there is no reference, so that the `&` stands for itself.
+    /// - Returns: nil if there is no reference, in which case the `&` stands for itself.
     init?(in bytes: [UInt8], at place: Int) {
         let body = bytes[(place + 1)...].prefix(Self.maxBytes)
         guard let semicolon = body.firstIndex(of: UInt8(ascii: ";")), semicolon > place + 1 else { return nil }
@@ -36,11 +36,11 @@ struct CharacterReference {
         }
     }
 
-    /// Returns whether every HTML reader knows a name.
+    /// Returns whether every HTML reader knows an entity name.
     static func isKnown(_ name: String) -> Bool { ofXML[name] != nil || ofHTML[name] != nil }
 
     private static func numbered(_ number: UInt32) -> (Kind, String) {
-        // Pages in windows-1252 use its numbers for characters.
+        // Pages in windows-1252 use the byte values of that encoding as character numbers.
         if let byte = UInt8(exactly: number), (0x80...0x9F).contains(byte) {
             return (.plain, String(Character(FeedCharset.scalar(ofWindows1252: byte))))
         }
@@ -53,7 +53,7 @@ struct CharacterReference {
     private static let ofXML = ["amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'"]
 
     private static let ofHTML: [String: Unicode.Scalar] = {
-        // Invisible characters and blanks are written as numbers.
+        // Invisible characters and blanks are written as escapes.
         var table: [String: Unicode.Scalar] = [
             "ensp": "\u{2002}", "emsp": "\u{2003}", "thinsp": "\u{2009}", "zwnj": "\u{200C}", "zwj": "\u{200D}",
             "lrm": "\u{200E}", "rlm": "\u{200F}",
@@ -68,7 +68,7 @@ struct CharacterReference {
         return table
     }()
 
-    /// The names of the characters from U+00A0 to U+00FF, in their order.
+    /// The names of the characters from U+00A0 to U+00FF, in order.
     private static let latin = """
         nbsp iexcl cent pound curren yen brvbar sect uml copy ordf laquo not shy reg macr deg plusmn sup2 sup3 acute
         micro para middot cedil sup1 ordm raquo frac14 frac12 frac34 iquest Agrave Aacute Acirc Atilde Auml Aring
@@ -78,7 +78,7 @@ struct CharacterReference {
         ugrave uacute ucirc uuml yacute thorn yuml
         """
 
-    /// The names of the other characters of HTML 4, each with a colon and the character.
+    /// The names of the other HTML 4 characters, each followed by a colon and the character.
     private static let others = """
         OElig:Œ oelig:œ Scaron:Š scaron:š Yuml:Ÿ fnof:ƒ circ:ˆ tilde:˜ Alpha:Α Beta:Β Gamma:Γ Delta:Δ Epsilon:Ε
         Zeta:Ζ Eta:Η Theta:Θ Iota:Ι Kappa:Κ Lambda:Λ Mu:Μ Nu:Ν Xi:Ξ Omicron:Ο Pi:Π Rho:Ρ Sigma:Σ Tau:Τ Upsilon:Υ

@@ -1,23 +1,23 @@
 import VaultModel
 
-/// A file that an entry of a feed names.
+/// A file that a feed entry names.
 struct EntryFile {
-    /// The reference to it; nil or empty if the entry states none.
+    /// The reference to the file; nil or empty if the entry states none.
     var reference: String?
-    /// Its media type, and its `medium` in Media RSS, such as `image`; nil if not stated.
+    /// The file's media type, and its `medium` in Media RSS, such as `image`; nil if not stated.
     var type: String?
     var medium: String?
-    /// The base of its reference, itself relative to the base of the entry; nil if none is stated.
+    /// The base of the file's reference, which is itself relative to the entry's base; nil if none is stated.
     var base: String?
 
-    /// Whether it may be a title: not a picture, and not a text.
+    /// Whether the file may be a title, rather than a picture or a text.
     var isMedia: Bool {
         if let medium, ["image", "document", "executable"].contains(medium) { return false }
         let kind = type?.trimmingSpace().lowercased().prefix { $0 != "/" }
         return kind != "image" && kind != "text"
     }
 
-    /// Returns the URL of the file; nil if it cannot be fetched.
+    /// Returns the file's URL; nil if it cannot be fetched.
     func url(at base: MediaURL?) -> MediaURL? {
         guard let reference = reference?.trimmingSpace().nonEmpty else { return nil }
         return FeedReference.url(reference, at: FeedReference.base(self.base, at: base))
@@ -25,13 +25,13 @@ struct EntryFile {
 }
 
 extension EntryFile {
-    /// Returns the files that an RSS or Atom entry names in any vocabulary, the best first: enclosures and links to
-    /// enclosures, then `media:content`, then `podcast:alternateEnclosure`.
+    /// Returns the files that an RSS or Atom entry names in any vocabulary, in order of preference: enclosures and
+    /// links to enclosures, then `media:content`, then `podcast:alternateEnclosure`.
     static func files(of entry: MarkupElement) -> [EntryFile] {
-        // At any depth, because an element before them may have been left open.
+        // They may be at any depth, because an element before them may have been left open.
         let elements = entry.descendants
         let enclosures = elements.filter { $0.localName == "enclosure" || $0.isLinkToEnclosure }
-        // The `content` element of Atom has the same name, but no `url`.
+        // Atom's `content` element has the same name, but no `url`.
         let content = elements.filter { $0.localName == "content" && $0["url"] != nil }
         let media = content.filter { $0["isdefault"] == "true" } + content.filter { $0["isdefault"] != "true" }
         let alternates = elements.filter { $0.localName == "alternateenclosure" }
@@ -44,7 +44,7 @@ extension EntryFile {
         return (enclosures + media).map { EntryFile($0, type: $0["type"]) } + sources
     }
 
-    /// Returns the publisher's id for an entry, also from any depth.
+    /// Returns the publisher's id for an entry, searching at any depth.
     static func name(in entry: MarkupElement) -> String? {
         entry.descendants.first { $0.name == "guid" }?.text.nonEmpty
     }
@@ -57,8 +57,8 @@ extension EntryFile {
 }
 
 extension MarkupElement {
-    /// All elements in it, in the order of their tags, except those that describe the feed that an entry was taken
-    /// from.
+    /// All elements within this one, in the order of their tags, except those that describe the feed from which an
+    /// entry was taken.
     fileprivate var descendants: [MarkupElement] {
         var found: [MarkupElement] = []
         var waiting = Array(elements.reversed())
@@ -69,7 +69,7 @@ extension MarkupElement {
         return found
     }
 
-    /// Whether it is an Atom link to a file, which other forms of feeds use, too.
+    /// Whether the element is an Atom link to a file. Other forms of feeds use such links, too.
     fileprivate var isLinkToEnclosure: Bool {
         guard localName == "link", let relation = self["rel"]?.trimmingSpace().lowercased() else { return false }
         return relation == "enclosure" || relation == "http://www.iana.org/assignments/relation/enclosure"
@@ -78,20 +78,20 @@ extension MarkupElement {
 
 /// Resolves references in feeds, which may be relative.
 enum FeedReference {
-    /// Returns the URL of a reference, without user name and password; nil if it cannot be fetched.
+    /// Returns a reference's URL, without user name and password; nil if it cannot be fetched.
     ///
-    /// - Parameter base: what it is relative to; nil if it must be absolute.
+    /// - Parameter base: the URL that the reference is relative to; nil if the reference must be absolute.
     static func url(_ reference: String, at base: MediaURL?) -> MediaURL? {
         (base.map { try? URLReference.resolve(reference, at: $0) } ?? (try? MediaURL(reference)))?.withoutCredentials
     }
 
-    /// Returns the URL of a stated base; the outer base if none is stated, or the stated one is invalid.
+    /// Returns the URL of a stated base. Returns the outer base if none is stated, or if the stated one is invalid.
     static func base(_ stated: String?, at outer: MediaURL?) -> MediaURL? {
         guard let stated = stated?.trimmingSpace() else { return outer }
         return (outer.map { try? URLReference.resolve(stated, at: $0) } ?? (try? MediaURL(stated))) ?? outer
     }
 
-    /// Returns the URL of the first picture that can be fetched.
+    /// Returns the URL of the first picture that can be fetched; nil if there is none.
     static func picture(_ references: [String?], at base: MediaURL?) -> MediaURL? {
         references.lazy.compactMap { $0?.trimmingSpace().nonEmpty }.compactMap { url($0, at: base) }.first
     }

@@ -2,38 +2,38 @@ package import VaultModel
 
 /// A list of media that its publisher changes: RSS, Atom, JSON Feed, or a list in JSON, XSPF or PLS.
 package struct Feed: Hashable, Sendable {
-    /// The name to show; nil if the feed states none.
+    /// The feed's name to show to users; nil if the feed states none.
     package var title: String?
-    /// The picture for every entry without one of its own; nil if none can be fetched.
+    /// The picture for every entry that has none of its own; nil if there is none that can be fetched.
     package var picture: MediaURL?
-    /// The entries with a media file, in the order of the feed.
+    /// The entries that have a media file, in the feed's order.
     package var entries: [FeedEntry] = []
-    /// The entries that name a file, but none of a media type.
+    /// The entries that name files, but no media file.
     package var passedOver: [FeedEntry] = []
-    /// The number of entries without a media file: most are texts to read.
+    /// The number of entries without a media file, most of which are texts to read.
     var texts = 0
-    /// The number of entries that are malformed, or name only files that cannot be fetched.
+    /// The number of entries that are malformed, or that name only files that cannot be fetched.
     package var unusable = 0
-    /// The number of entries that have lost the publisher's id because others share it.
+    /// The number of entries whose publisher's id was removed because other entries share it.
     package var sharedNames = 0
-    /// The faults that were repaired while reading.
+    /// The faults that were repaired while the feed was read.
     package var repairs = FeedRepairs()
-    /// The URL of older entries (RFC 5005); nil if these are all.
+    /// The URL of the page with older entries (RFC 5005); nil if there are no more.
     package var next: MediaURL?
     /// The new URL that the feed states for itself (`itunes:new-feed-url`); nil if it states none.
     package var newLocation: MediaURL?
 
-    /// Maximum entries of a feed; a subscription may want fewer.
+    /// The maximum number of entries in a feed. A subscription may accept fewer.
     package static let maxEntries = 100_000
-    /// Maximum entries that are read, including those without a file.
+    /// The maximum number of entries that are read, including those without a file.
     static let maxStated = 2 * maxEntries
-    /// Maximum bytes of a feed.
+    /// The maximum size of a feed, in bytes.
     package static let maxBytes = 64 << 20
-    /// Maximum bytes of a feed in JSON, whose parser takes many times as much memory, and of a list in PLS.
+    /// The maximum size, in bytes, of a feed in JSON, whose parser takes many times as much memory, and of a PLS list.
     package static let maxJSONBytes = 4 << 20
 
-    /// Returns the entries in the order in which a limit takes them: the newest first, if all have a date. Without a
-    /// limit they keep the order of the feed.
+    /// Returns the entries in the order in which a limit takes them, which is newest first if all have a date. Without
+    /// a limit, they keep the feed's order.
     package func entries(underLimit newest: Int?) -> [FeedEntry] {
         guard newest != nil, entries.allSatisfy({ $0.date != nil }) else { return entries }
         // Entries with the same time keep their order.
@@ -44,9 +44,9 @@ package struct Feed: Hashable, Sendable {
         return sorted.map(\.element)
     }
 
-    /// Adds an entry. One without a media file is a text to read, and is left out.
+    /// Adds an entry. An entry without a media file is a text to read, so it is left out.
     ///
-    /// - Throws: ``FeedError/tooManyEntries``.
+    /// - Throws: ``FeedError/tooManyEntries`` if the feed has too many entries.
     mutating func add(_ entry: StatedEntry, at base: MediaURL?) throws(FeedError) {
         let guid = entry.guid?.trimmingSpace().nonEmpty
         let media = entry.files.filter(\.isMedia)
@@ -73,10 +73,10 @@ package struct Feed: Hashable, Sendable {
 
     /// Adds the entries of the feed's next page. Call ``complete()`` after the last page.
     ///
-    /// - Parameter known: the URLs of the entries on the pages before; those of this page are added.
-    /// - Returns: whether the page is a new one: it names anything new, or has only texts. A page that is empty, or
-    ///   names only known entries, may have been sent in place of another.
-    /// - Throws: ``FeedError/tooManyEntries``.
+    /// - Parameter known: the URLs of the entries on the previous pages, to which those of this page are added.
+    /// - Returns: whether the page is a new one, because it names anything new or contains only texts. A page that is
+    ///   empty, or that names only known entries, may have been sent in place of another.
+    /// - Throws: ``FeedError/tooManyEntries`` if the feed has too many entries.
     package mutating func append(_ page: Feed, to known: inout Set<MediaURL>) throws(FeedError) -> Bool {
         guard entries.count + unusable + page.entries.count + page.unusable <= Self.maxEntries else {
             throw .tooManyEntries
@@ -92,7 +92,8 @@ package struct Feed: Hashable, Sendable {
         return known.count > count || page.unusable > 0 || hasTextsAlone
     }
 
-    /// Applies what only the whole feed shows: the picture for entries without one, and which ids distinguish entries.
+    /// Applies the facts that only the whole feed reveals: the picture for entries without one, and which ids are
+    /// unique to one entry.
     package mutating func complete() {
         var owners: [String: MediaURL] = [:]
         var shared: Set<String> = []
@@ -102,7 +103,8 @@ package struct Feed: Hashable, Sendable {
         }
         for index in entries.indices {
             if entries[index].picture == nil { entries[index].picture = picture }
-            // Not even the first of them keeps the id: a newer entry would be first in the next run.
+            // Not even the first of these entries keeps the id, because a newer entry would be the first one in the
+            // next run.
             if let guid = entries[index].guid, shared.contains(guid) {
                 entries[index].guid = nil
                 sharedNames += 1
@@ -111,17 +113,17 @@ package struct Feed: Hashable, Sendable {
     }
 }
 
-/// An entry of a feed: one title.
+/// An entry of a feed, which is one title.
 package struct FeedEntry: Hashable, Sendable {
-    /// The URL of its file.
+    /// The URL of the entry's file.
     package let url: MediaURL
-    /// The publisher's id for it, which stays when its URL changes; nil if there is none.
+    /// The publisher's id for the entry, which stays the same when the URL changes; nil if there is none.
     package var guid: String?
-    /// The name to show; nil if the entry states none.
+    /// The entry's name to show to users; nil if the entry states none.
     package let title: String?
-    /// When it was published, in seconds since 1970; nil if that is not stated.
+    /// When the entry was published, in seconds since 1970; nil if that is not stated.
     package let date: Int64?
-    /// Its picture, its own or that of the feed; nil if none can be fetched.
+    /// The entry's own picture, or else the feed's; nil if none can be fetched.
     package var picture: MediaURL?
 
     /// Creates an entry.
@@ -132,14 +134,14 @@ package struct FeedEntry: Hashable, Sendable {
     }
 }
 
-/// What an entry states, in any form of feed, before it is evaluated.
+/// The facts that an entry states, in any form of feed, before they are evaluated.
 struct StatedEntry {
     var files: [EntryFile] = []
     var guid: String?
     var title: String?
-    /// Its dates, the best first.
+    /// The entry's dates, in order of preference.
     var dates: [String] = []
-    /// The references to its pictures, the best first.
+    /// The references to the entry's pictures, in order of preference.
     var pictures: [String?] = []
 }
 

@@ -1,19 +1,19 @@
 import Foundation
 
-/// Decodes feeds by the names that origins and prologs give to encodings.
+/// Decodes feeds, given the encoding names that origins and XML prologs use.
 enum FeedCharset {
     /// A decoded text.
     struct Decoded {
         /// The text in UTF-8.
         let bytes: [UInt8]
-        /// The name of its former encoding, to show.
+        /// The name of the original encoding, to show to users.
         let name: String
     }
 
-    /// Decodes a text in which each ASCII character is one byte.
+    /// Decodes a text whose encoding represents each ASCII character as one byte.
     ///
     /// - Parameter name: the stated name of the encoding, in any spelling.
-    /// - Returns: nil if the encoding is unknown, or the bytes are not text in it.
+    /// - Returns: nil if the encoding is unknown, or if the bytes are not valid text in it.
     static func decode(_ bytes: ArraySlice<UInt8>, as name: String) -> Decoded? {
         let label = name.lowercased().replacing("_", with: "-").filter { !$0.isWhitespace && $0 != "\"" && $0 != "'" }
         switch label {
@@ -22,7 +22,7 @@ enum FeedCharset {
             return windows1252(bytes)
         default:
             guard let number = numbers[label] ?? numbered(label) else { return nil }
-            // As Foundation documents it, this bit marks a number from Core Foundation.
+            // As Foundation documents, this bit marks an encoding number from Core Foundation.
             let encoding = String.Encoding(rawValue: 0x8000_0000 | number)
             guard let text = String(data: Data(bytes), encoding: encoding) else { return nil }
             return Decoded(bytes: Array(text.utf8), name: label)
@@ -33,7 +33,8 @@ enum FeedCharset {
         String(validating: bytes, as: UTF8.self) == nil ? nil : Decoded(bytes: Array(bytes), name: "UTF-8")
     }
 
-    /// Decodes any bytes as windows-1252, which differs from Latin-1 only in place of controls, which no feed intends.
+    /// Decodes any bytes as windows-1252, which differs from Latin-1 only where Latin-1 has control characters that no
+    /// feed intends.
     static func windows1252(_ bytes: ArraySlice<UInt8>) -> Decoded {
         var text: [UInt8] = []
         text.reserveCapacity(bytes.count + bytes.count / 8)
@@ -43,19 +44,19 @@ enum FeedCharset {
         return Decoded(bytes: text, name: "windows-1252")
     }
 
-    /// Returns the character that a byte from 0x80 stands for in windows-1252.
+    /// Returns the character that a byte of at least 0x80 stands for in windows-1252.
     static func scalar(ofWindows1252 byte: UInt8) -> Unicode.Scalar {
         let place = Int(byte) - 0x80
         return controls.indices.contains(place) ? controls[place] : Unicode.Scalar(byte)
     }
 
-    /// The characters that windows-1252 has in place of the controls from 0x80 to 0x9F.
+    /// The characters that windows-1252 has in place of the control characters from 0x80 to 0x9F.
     private static let controls = Array(
         "€\u{FFFD}‚ƒ„…†‡ˆ‰Š‹Œ\u{FFFD}Ž\u{FFFD}\u{FFFD}‘’“”•–—˜™š›œ\u{FFFD}žŸ".unicodeScalars)
 
     /// Decodes UTF-16 or UTF-32.
     ///
-    /// - Parameter width: the bytes of a unit: 2 or 4.
+    /// - Parameter width: the number of bytes in a code unit, which is 2 or 4.
     static func wide(_ bytes: ArraySlice<UInt8>, width: Int, isLittle: Bool) -> Decoded {
         let units = stride(from: bytes.startIndex, through: bytes.endIndex - width, by: width).map { start in
             let unit = bytes[start..<(start + width)]
@@ -68,7 +69,7 @@ enum FeedCharset {
         return Decoded(bytes: Array(String(decoding: units, as: UTF32.self).utf8), name: name)
     }
 
-    /// Returns Core Foundation's number for an encoding whose name ends in a number: `iso-8859-15`, `cp1251`.
+    /// Returns Core Foundation's number for an encoding whose name ends in a number, such as `iso-8859-15` or `cp1251`.
     private static func numbered(_ label: String) -> UInt? {
         let digits = label.reversed().prefix { $0.isNumber }.reversed()
         guard let number = UInt(String(digits)) else { return nil }

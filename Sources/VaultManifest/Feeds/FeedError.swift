@@ -1,28 +1,29 @@
 package import VaultModel
 
-/// Why a feed cannot be read. It never contains text from the feed, except for the URLs that a list of feeds names.
+/// The reason why a feed cannot be read. It never contains text from the feed, except for the URLs that a list of feeds
+/// names.
 package enum FeedError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The bytes are something else.
+    /// The bytes are not a feed.
     case notAFeed
-    /// The bytes are a web page, such as a login or the portal of a network.
+    /// The bytes are a web page, such as a login page or a network's portal.
     case webPage
     /// The feed has more entries than ``Feed/maxEntries``.
     case tooManyEntries
-    /// The feed has more bytes than this.
+    /// The feed exceeds this number of bytes.
     case tooLarge(limit: Int)
     /// The markup has no likely meaning, or is refused.
     case markup(TextPlace, Cause)
-    /// The list is not XML, or is refused.
+    /// The XML list is malformed or is refused.
     case list(ManifestError)
     /// The bytes name feeds rather than titles.
     case listOfFeeds([MediaURL])
-    /// The JSON is malformed; the place is nil if it is unknown.
+    /// The JSON is malformed. The place is nil if it is unknown.
     case json(TextPlace?)
 
-    /// What makes markup unusable.
+    /// The reason why markup is unusable.
     package enum Cause: Hashable, Sendable {
         case comment, section, instruction, documentType, attribute, tag
-        /// The document type defines an entity that HTML does not have, or refers to one in another document.
+        /// The document type defines an entity that HTML does not have, or refers to entities in another document.
         case entity
         case tooDeep, tooManyAttributes, tooManyElements
         /// The text ends before the feed does.
@@ -59,12 +60,12 @@ package enum FeedError: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// What to do, as an instruction; nil if only the reason can help.
+    /// The remedy, phrased as an instruction; nil if there is none apart from what the reason suggests.
     package var remedy: String? {
         if case .listOfFeeds = self { "follow each of them by itself" } else { nil }
     }
 
-    /// Maximum feeds of a list to name, and maximum characters of a URL.
+    /// The maximum number of feeds that are named from a list, and the maximum number of characters of each URL.
     private static let (mostNamed, mostCharacters) = (50, 300)
 
     private static func text(of feeds: [MediaURL]) -> String {
@@ -76,15 +77,15 @@ package enum FeedError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A place in a text, as shown to people.
+/// A place in a text, as it is shown to people.
 package struct TextPlace: Hashable, Sendable, CustomStringConvertible {
-    /// Both count from 1.
+    /// The line and column, both counted from 1.
     package let line: Int, column: Int
 
     /// Creates a place.
     package init(line: Int, column: Int) { (self.line, self.column) = (line, column) }
 
-    /// Finds the line and column of a byte in a text of UTF-8.
+    /// Finds the line and column of a byte in a UTF-8 text.
     init(of index: Int, in text: [UInt8]) {
         let before = text[..<index]
         let line = before.lastIndex(of: UInt8(ascii: "\n")).map { before[($0 + 1)...] } ?? before
@@ -93,6 +94,6 @@ package struct TextPlace: Hashable, Sendable, CustomStringConvertible {
         )
     }
 
-    /// As people write it: `line 3, column 14`.
+    /// The place as people write it, such as `line 3, column 14`.
     package var description: String { "line \(line), column \(column)" }
 }

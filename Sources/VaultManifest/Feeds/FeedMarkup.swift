@@ -1,8 +1,10 @@
 import VaultModel
 
-/// Reads the markup of feeds and titles piece by piece, as its authors meant it: XML that may have the usual faults.
+/// Reads the markup of feeds and titles piece by piece, as its authors meant it. The markup is XML that may have common
+/// faults.
 ///
-/// It reads each byte a bounded number of times. Names are in lower case, because feed readers accept any case.
+/// Each byte is read a bounded number of times. Names are converted to lower case, because feed readers accept any
+/// case.
 struct FeedMarkup {
     /// A piece of markup.
     enum Piece {
@@ -11,19 +13,19 @@ struct FeedMarkup {
         case text(String)
     }
 
-    /// Maximum attributes of a tag.
+    /// The maximum number of attributes in a tag.
     static let maxAttributes = 256
 
     private let bytes: [UInt8]
     private var position = 0
-    /// Where the last piece begins.
+    /// The index at which the last piece begins.
     private var start = 0
-    /// The faults repaired so far.
+    /// The faults that have been repaired so far.
     var repairs = FeedRepairs()
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Returns the name of the first element of a document, in lower case and without its prefix; nil if there is none.
+    /// Returns the name of a document's first element, in lower case and without its prefix; nil if there is none.
     static func root(of bytes: [UInt8]) -> String? {
         var markup = FeedMarkup(bytes)
         while let piece = try? markup.next() {
@@ -32,21 +34,21 @@ struct FeedMarkup {
         return nil
     }
 
-    /// Returns an error at the last piece, or at the end.
+    /// Returns an error that points to the last piece, or to the end of the text.
     func error(_ cause: FeedError.Cause) -> FeedError {
         .markup(TextPlace(of: cause == .end ? bytes.count : start, in: bytes), cause)
     }
 
-    /// Returns the next piece; nil at the end.
+    /// Returns the next piece; nil at the end of the text.
     ///
-    /// - Throws: ``FeedError/markup(_:_:)``.
+    /// - Throws: ``FeedError/markup(_:_:)`` if the markup is unusable.
     mutating func next() throws(FeedError) -> Piece? {
         while position < bytes.count {
             start = position
             guard bytes[position] == UInt8(ascii: "<") else { return .text(text()) }
             if has("<!--") {
                 try skip(past: "-->", from: position + 4, else: .comment)
-                // A comment without an end extends to the end of another one.
+                // A comment without an end extends to the end of another comment.
                 guard !hasDashes(start + 4..<position - 3) || !hasEntry(start..<position) else { throw error(.comment) }
             } else if has("<![cdata[") {
                 return .text(try section())
@@ -70,7 +72,7 @@ struct FeedMarkup {
 
     // MARK: Text
 
-    /// Reads up to the next tag, including a `<` that does not begin one.
+    /// Reads the text up to the next tag. If the text begins with a `<` that does not begin a tag, that is included.
     private mutating func text() -> String {
         let end = bytes[(position + 1)...].firstIndex(of: UInt8(ascii: "<")) ?? bytes.count
         defer { position = end }
@@ -87,7 +89,7 @@ struct FeedMarkup {
         return decoded(first..<(position - 3), expandsReferences: false)
     }
 
-    /// Returns a text without control characters, and with its character references replaced.
+    /// Returns a text with its control characters removed and its character references replaced.
     private mutating func decoded(_ range: Range<Int>, expandsReferences: Bool = true) -> String {
         var text: [UInt8] = []
         text.reserveCapacity(range.count)
@@ -116,7 +118,7 @@ struct FeedMarkup {
 
     // MARK: Tags
 
-    /// Reads an end tag and returns its name; the rest does not matter, and its `>` may be missing.
+    /// Reads an end tag and returns its name. The rest of the tag does not matter, and its `>` may be missing.
     private mutating func endTag() -> String {
         position += 2
         let name = name(until: { $0 == UInt8(ascii: ">") || $0 == UInt8(ascii: "<") || Self.isBlank($0) })
@@ -139,7 +141,7 @@ struct FeedMarkup {
                 position += 1
                 return .start(MarkupElement(name: name, attributes: attributes), isEmpty: false)
             case UInt8(ascii: "<"):
-                // The tag was never finished, and another begins.
+                // The tag was never finished, because another one begins here.
                 repairs.count(.tag)
                 return .start(MarkupElement(name: name, attributes: attributes), isEmpty: false)
             case UInt8(ascii: "/"):
@@ -167,7 +169,7 @@ struct FeedMarkup {
         let quote = bytes[position]
         if quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") {
             let first = position + 1
-            // A value without a closing quotation mark extends to the next one.
+            // A value without a closing quotation mark extends to the next quotation mark.
             guard let end = bytes[first...].firstIndex(of: quote), !hasEntry(first..<end) else {
                 throw error(.attribute)
             }
@@ -180,7 +182,7 @@ struct FeedMarkup {
         return (name, decoded(first..<position))
     }
 
-    /// Reads a name of at least one byte, in lower case.
+    /// Reads a name of at least one byte, and returns it in lower case.
     private mutating func name(until isEnd: (UInt8) -> Bool) -> String {
         let first = position
         position = bytes[min(first + 1, bytes.count)...].firstIndex(where: isEnd) ?? bytes.count
@@ -189,7 +191,7 @@ struct FeedMarkup {
 
     // MARK: Document types
 
-    /// Skips a document type, of which nothing is used.
+    /// Skips a document type, none of which is used.
     private mutating func skipDocumentType() throws(FeedError) {
         var depth = 0
         position += 9
@@ -217,13 +219,13 @@ struct FeedMarkup {
         throw error(.documentType)
     }
 
-    /// Refuses the definition of an entity, unless HTML already defines it: a text for a known name, or all names of
-    /// HTML together.
+    /// Refuses the definition of an entity unless HTML already defines it. A text for a known name and a reference to
+    /// HTML's own entity sets are allowed.
     private mutating func refuseEntity() throws(FeedError) {
         start = position
         try skip(past: ">", from: position, else: .documentType)
         let words = String(decoding: bytes[(start + 8)..<position], as: UTF8.self).split(whereSeparator: \.isWhitespace)
-        // The name, or `%` and the name, and then its definition.
+        // The words are the name, or `%` and the name, followed by the definition.
         switch words.prefix(4).map(String.init) {
         case let words where words.count > 1 && words[0] != "%":
             let isText = words[1].hasPrefix("\"") || words[1].hasPrefix("'")
@@ -234,7 +236,7 @@ struct FeedMarkup {
         }
     }
 
-    /// Returns whether a text that begins with `<` may have been meant as a tag: `< b>`, but not `< b` or `<3`.
+    /// Returns whether a text that begins with `<` may have been meant as a tag, as in `< b>` but not in `< b` or `<3`.
     private func mayBeTag(_ range: Range<Int>) -> Bool {
         let rest = bytes[range].dropFirst().drop(while: Self.isBlank)
         let isNumber = rest.first.map { (0x30...0x39).contains($0) } ?? false
@@ -243,7 +245,7 @@ struct FeedMarkup {
 
     // MARK: Bytes
 
-    /// Moves past a mark.
+    /// Moves the position past the next occurrence of a mark.
     private mutating func skip(past mark: String, from first: Int, else cause: FeedError.Cause) throws(FeedError) {
         let mark = Array(mark.utf8)
         var index = min(first, bytes.count)
@@ -257,7 +259,7 @@ struct FeedMarkup {
         throw error(cause)
     }
 
-    /// Returns whether the bytes at the position are this lower-case text, in any case.
+    /// Returns whether the bytes at the position match this lower-case text, regardless of their case.
     private func has(_ text: String) -> Bool {
         bytes[position...].starts(with: text.utf8, by: { $0.asciiLowercased == $1 })
     }

@@ -1,13 +1,14 @@
 package import VaultModel
 
-// Detecting the form of a feed by its beginning.
+// Detects the form of a feed from its beginning.
 extension Feed {
     /// Parses a feed.
     ///
     /// - Parameters:
     ///   - type: the media type that the origin states; nil if it states none.
-    ///   - base: the URL that its references are relative to; nil if they must be absolute.
-    /// - Throws: ``FeedError``; an entry that cannot be used only counts as ``unusable``.
+    ///   - base: the URL that the feed's references are relative to; nil if they must be absolute.
+    /// - Throws: ``FeedError`` if the feed cannot be read. An entry that cannot be used does not cause an error, but is
+    ///   counted as ``unusable``.
     package init(_ bytes: [UInt8], type: String? = nil, at base: MediaURL?) throws(FeedError) {
         guard bytes.count <= Self.maxBytes else { throw .tooLarge(limit: Self.maxBytes) }
         let text = FeedText(bytes, type: type)
@@ -28,7 +29,8 @@ extension Feed {
 
     /// Returns whether a text begins like a feed, rather than like a list with a title on each line.
     ///
-    /// A line of JSON may begin such a list, too: the text is a feed only if it is a single JSON value.
+    /// A line of JSON may also begin such a list, so a text that begins with `{` is a feed only if it is a single JSON
+    /// value.
     package static func begins(_ bytes: [UInt8]) -> Bool {
         let text = FeedText(bytes)
         return switch firstByte(of: text) {
@@ -41,7 +43,7 @@ extension Feed {
     private static func firstByte(of text: FeedText) -> UInt8? { text.bytes.first { $0 > 0x20 } }
 }
 
-/// RSS and Atom (RFC 4287). They borrow from each other, so an entry of either may have the elements of both.
+/// Reads RSS and Atom (RFC 4287). Each borrows from the other, so an entry of either may contain elements of both.
 private enum MarkupFeed {
     static func read(_ bytes: [UInt8], at base: MediaURL?) throws(FeedError) -> Feed {
         var tree = FeedTree(bytes)
@@ -105,10 +107,10 @@ extension MarkupElement {
     /// Returns the first child with this name and no prefix, or else the first with any prefix.
     private func preferred(_ name: String) -> MarkupElement? { elements.first { $0.name == name } ?? first(name) }
 
-    /// Returns the text of the preferred child with this name; nil if it is empty.
+    /// Returns the text of the preferred child with this name; nil if the text is empty or there is no such child.
     fileprivate func plain(_ name: String) -> String? { preferred(name)?.text.nonEmpty }
 
-    /// The reference to the page, or the archive, with the entries before these (RFC 5005).
+    /// The reference to the page, or the archive, with older entries (RFC 5005).
     fileprivate var next: String? {
         let links = elements("link").filter { $0["type"].map { !$0.lowercased().contains("html") } ?? true }
         return ["next", "prev-archive"].lazy.compactMap { relation in
@@ -116,13 +118,13 @@ extension MarkupElement {
         }.first
     }
 
-    /// The title of a feed or an entry, as people read it.
+    /// The title of a feed or an entry, in the form in which people read it.
     fileprivate var title: String? {
         preferred("title").flatMap { PlainText.of($0, isAtom: ["entry", "feed"].contains(localName)) }
     }
 
-    /// The references to its pictures, the best first: `itunes:image`, `media:thumbnail`, also within `media:group` and
-    /// `media:content`, and the `image` of RSS.
+    /// The references to the element's pictures, in order of preference: `itunes:image`, then `media:thumbnail`, also
+    /// within `media:group` and `media:content`, and then the `image` of RSS.
     fileprivate var pictures: [String?] {
         let images = elements("image")
         let groups = [self] + elements("group")

@@ -1,6 +1,7 @@
-/// Counts the faults that were repaired while reading a feed, by kind: faults with one likely meaning.
+/// Counts, by kind, the faults that were repaired while a feed was read. Only faults with one likely meaning are
+/// repaired.
 package struct FeedRepairs: Hashable, Sendable {
-    /// A kind of fault, in the order in which faults are reported.
+    /// A kind of fault. The kinds are listed in the order in which they are reported.
     package enum Kind: Int, CaseIterable, Hashable, Sendable {
         case ampersand, angle, entity, control, attribute, tag, before, after, date, sharedName
 
@@ -21,27 +22,27 @@ package struct FeedRepairs: Hashable, Sendable {
         }
     }
 
-    /// The encoding that was used in place of the stated one; nil if the stated one is right.
+    /// The encoding that was used in place of the stated one; nil if no replacement was needed.
     package var encoding: String?
-    /// Whether an entry, or its file, may have been read as text.
+    /// Whether an entry, or an entry's file, may have been mistaken for text.
     package internal(set) var mayHideEntries = false
     private var counts: [Kind: Int] = [:]
 
-    /// Creates a count without repairs.
+    /// Creates an empty count.
     package init() {}
 
-    /// Counts faults of a kind.
+    /// Counts a number of faults of one kind.
     package mutating func count(_ kind: Kind, _ number: Int = 1) {
         if number > 0 { counts[kind, default: 0] += number }
     }
 
-    /// Adds the faults of another count.
+    /// Adds the faults from another count.
     mutating func add(_ other: FeedRepairs) {
         counts.merge(other.counts, uniquingKeysWith: +)
         mayHideEntries = mayHideEntries || other.mayHideEntries
     }
 
-    /// A few words for each kind of repair: `3 bare &`.
+    /// A short description of each kind of repair, such as `3 bare &`.
     package var texts: [String] {
         let faults = Kind.allCases.compactMap { kind in
             counts[kind].map { "\($0) \($0 == 1 ? kind.words.one : kind.words.many)" }

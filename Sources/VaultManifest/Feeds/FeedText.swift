@@ -1,11 +1,11 @@
-/// The text of a feed, decoded to UTF-8 from whatever encoding its bytes are in.
+/// The text of a feed, decoded to UTF-8 from the encoding of its bytes.
 ///
-/// As in RFC 7303, a byte order mark takes precedence, then the encoding that the origin states, then that of the
-/// prolog. If none fits, the text is read as UTF-8, or else as windows-1252, in which every byte has a meaning.
+/// As in RFC 7303, a byte order mark takes precedence, then the encoding that the origin states, then the one in the
+/// prolog. If none of them fits, the text is read as UTF-8, or else as windows-1252, in which every byte has a meaning.
 struct FeedText: Hashable, Sendable {
-    /// UTF-8 without a byte order mark.
+    /// The text in UTF-8, without a byte order mark.
     let bytes: [UInt8]
-    /// The encoding that was used in place of the stated one; nil if the stated one is right.
+    /// The encoding that was used in place of the stated one; nil if no replacement was needed.
     let guessed: String?
 
     /// Decodes a feed.
@@ -19,7 +19,7 @@ struct FeedText: Hashable, Sendable {
             (self.bytes, guessed) = (decoded.bytes, nil)
             return
         }
-        // Every form of feed begins with an ASCII character.
+        // Every form of feed begins with an ASCII character, so zeros around it reveal a wide encoding.
         if let (width, isLittle) = Self.width(of: bytes) {
             (self.bytes, guessed) = (FeedCharset.wide(bytes[...], width: width, isLittle: isLittle).bytes, nil)
             return
@@ -39,7 +39,8 @@ struct FeedText: Hashable, Sendable {
         ([0xFF, 0xFE], 2, true), ([0xFE, 0xFF], 2, false),
     ]
 
-    /// Returns the width of a code unit if it is more than a byte, which zeros around the first character show.
+    /// Returns the width in bytes of a code unit if it is more than one, as zeros around the first character show; nil
+    /// otherwise.
     private static func width(of bytes: [UInt8]) -> (width: Int, isLittle: Bool)? {
         switch bytes.prefix(4).map({ $0 == 0 }) {
         case [false, true, true, true]: (4, true)
@@ -50,7 +51,7 @@ struct FeedText: Hashable, Sendable {
         }
     }
 
-    /// Returns the encoding that a media type names.
+    /// Returns the encoding that a media type states.
     private static func charset(in type: String) -> String? {
         for parameter in type.split(separator: ";").dropFirst() {
             let parts = parameter.split(separator: "=", maxSplits: 1)
@@ -61,7 +62,7 @@ struct FeedText: Hashable, Sendable {
         return nil
     }
 
-    /// Returns the encoding that the prolog of a document names.
+    /// Returns the encoding that a document's prolog states.
     private static func declaredEncoding(of bytes: [UInt8]) -> String? {
         let start = String(decoding: bytes.drop { $0 <= 0x20 }.prefix(512), as: UTF8.self)
         guard start.hasPrefix("<?xml"), let end = start.firstRange(of: "?>"),

@@ -1,51 +1,51 @@
-/// Builds the elements of a feed entry by entry, so that no more of it is in memory than the caller keeps.
+/// Builds a feed's elements one entry at a time, so that no more of the feed is in memory than the caller keeps.
 ///
-/// An end tag closes the element that it names, with everything left open in it; one that names no open element is
-/// skipped.
+/// An end tag closes the element that it names, along with everything left open inside it. An end tag that names no
+/// open element is skipped.
 struct FeedTree {
-    /// Maximum depth of nested elements.
+    /// The maximum depth of nested elements.
     static let maxDepth = 256
-    /// Maximum elements of one entry together with those around the entries.
+    /// The maximum number of elements in one entry together with those around the entries.
     static let maxElements = 200_000
 
     private var markup: FeedMarkup
     /// The open elements, outermost first.
     private var open: [MarkupElement] = []
-    /// The indexes of the open elements with a name, outermost first.
+    /// The indexes of the open elements with each name, outermost first.
     private var places: [String: [Int]] = [:]
-    /// The indexes of the open elements that no end tag of another element closes, outermost first.
+    /// The indexes of the open elements that no other element's end tag can close, outermost first.
     private var walls: [Int] = []
-    /// The index of the open entry, of which there is at most one.
+    /// The index of the open entry, of which there is at most one; nil if there is none.
     private var entry: Int?
-    /// The `xml:base` of the open elements that have one, outermost first, and their indexes.
+    /// The `xml:base` values of the open elements that have one, outermost first, and the indexes of those elements.
     private var based: (values: [String], places: [Int]) = ([], [])
-    /// How many elements are kept, and how many of them are not in an entry.
+    /// The number of elements that are kept, and the number of those that are not in an entry.
     private var (elements, around) = (0, 0)
-    /// The start of a new entry, if the one before was left open.
+    /// The start of a new entry, if the previous entry was left open.
     private var waiting: FeedMarkup.Piece?
-    /// The root without its entries, once it is complete.
+    /// The root without its entries; nil until it is complete.
     private(set) var root: MarkupElement?
 
     private static let roots: Set<Substring> = ["rss", "rdf", "feed", "channel"]
     private static let entries: Set<Substring> = ["item", "entry"]
-    /// The elements that no end tag of another element closes.
+    /// The elements that no other element's end tag can close.
     private static let closed = roots.union(entries)
-    /// The HTML elements that have no content, and those that end where the next of the same name begins.
+    /// The HTML elements that have no content, and those that end where the next element of the same name begins.
     private static let (voids, siblings): (Set<String>, Set<String>) = (
         ["br", "hr", "img", "input", "meta", "wbr"], ["p", "li"]
     )
 
     init(_ bytes: [UInt8]) { markup = FeedMarkup(bytes) }
 
-    /// The faults repaired so far.
+    /// The faults that have been repaired so far.
     var repairs: FeedRepairs { markup.repairs }
 
-    /// The `xml:base` of the elements around the last returned entry, outermost first.
+    /// The `xml:base` values of the elements around the last returned entry, outermost first.
     var bases: [String] { based.values }
 
     /// Returns the next entry; nil once the feed has ended.
     ///
-    /// - Throws: ``FeedError``.
+    /// - Throws: ``FeedError`` if the feed cannot be read.
     mutating func nextEntry() throws(FeedError) -> MarkupElement? {
         while root == nil, let piece = try nextPiece() {
             switch piece {
@@ -71,7 +71,7 @@ struct FeedTree {
         return try markup.next()
     }
 
-    /// Adds a text, joining it to a text directly before it: a feed may have millions of pieces.
+    /// Adds a text, joining it to any text directly before it, because a feed may have millions of pieces.
     private mutating func add(_ text: String) {
         let last = open.count - 1
         if case .text(var whole)? = open[last].children.last {
@@ -85,7 +85,7 @@ struct FeedTree {
 
     /// Opens an element.
     ///
-    /// - Returns: the entry that the element ends; nil if it ends none.
+    /// - Returns: the entry that this element ends; nil if it ends none.
     private mutating func begin(_ element: MarkupElement, _ isEmpty: Bool) throws(FeedError) -> MarkupElement? {
         let name = element.localName
         if open.isEmpty, !Self.roots.contains(name) {
@@ -108,13 +108,14 @@ struct FeedTree {
         return isEmpty || Self.voids.contains(element.name) ? close(open.count - 1) : nil
     }
 
-    /// Returns the index of the open element that an end tag closes.
+    /// Returns the index of the open element that an end tag closes; nil if it closes none.
     private func place(closedBy name: String) -> Int? {
         guard let place = places[name]?.last else { return nil }
         return Self.closed.contains(name.withoutPrefix) || walls.last ?? 0 <= place ? place : nil
     }
 
-    // Open elements are looked up, not searched for: a feed may have millions of tags within hundreds of elements.
+    // Open elements are looked up rather than searched for, because a feed may have millions of tags within hundreds of
+    // elements.
 
     private mutating func push(_ element: MarkupElement, isEntry: Bool) {
         let place = open.count
@@ -142,9 +143,9 @@ struct FeedTree {
         return element
     }
 
-    /// Closes an element, and everything open in it.
+    /// Closes an element and everything open inside it.
     ///
-    /// - Returns: the entry among the closed elements, if there is one.
+    /// - Returns: the entry among the closed elements; nil if there is none.
     private mutating func close(_ place: Int) -> MarkupElement? {
         markup.repairs.count(.tag, open.count - 1 - place)
         var entry: MarkupElement?
@@ -161,7 +162,7 @@ struct FeedTree {
         return entry
     }
 
-    /// Checks the end: a feed that was cut short would seem to name fewer titles than it does.
+    /// Checks that the feed is complete, because a truncated feed would seem to name fewer titles than it does.
     private mutating func finish() throws(FeedError) {
         if root == nil {
             guard !open.isEmpty else { throw .notAFeed }
@@ -176,7 +177,7 @@ struct FeedTree {
             if case .text(let text) = piece, text.trimmingSpace().isEmpty { continue }
             hasMore = true
             guard case .start(let element, _) = piece, Self.entries.contains(element.localName) else { continue }
-            // More entries follow, so that was not the end.
+            // More entries follow, so that was not the feed's end.
             throw markup.error(.end)
         }
         if hasMore { markup.repairs.count(.after) }

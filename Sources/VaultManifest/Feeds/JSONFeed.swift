@@ -1,9 +1,9 @@
 import Foundation
 import VaultModel
 
-/// JSON Feed 1.1, and lists in JSON: an array, or an object with `entries`, of URLs or of objects with a `url`.
+/// Reads JSON Feed 1.1, and lists in JSON: an array, or an object with `entries`, of URLs or of objects with a `url`.
 ///
-/// Parsed with Foundation, because the vault's own parser refuses fractions, which feeds contain.
+/// Foundation parses the JSON, because the vault's own parser refuses fractions, which feeds contain.
 enum JSONFeed {
     static func read(_ bytes: [UInt8], at base: MediaURL?) throws(FeedError) -> Feed {
         guard bytes.count <= Feed.maxJSONBytes else { throw .tooLarge(limit: Feed.maxJSONBytes) }
@@ -22,13 +22,13 @@ enum JSONFeed {
                 feed.unusable += 1
                 continue
             }
-            // In JSON Feed, the url of an item is that of its web page.
+            // In JSON Feed, an item's `url` is that of its web page.
             try feed.add(entry.stated(takesURL: !document.isFeed), at: base)
         }
         return feed
     }
 
-    /// Returns whether a text is one JSON object that has entries.
+    /// Returns whether a text is a single JSON object that has entries.
     static func hasEntries(_ bytes: [UInt8]) -> Bool {
         (try? JSONDecoder().decode(Document.self, from: Data(bytes)))?.entries != nil
     }
@@ -39,7 +39,8 @@ enum JSONFeed {
             _ = try JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed)
             return nil
         } catch {
-            // Foundation names the byte only in its message, and names no byte at the end of the text.
+            // Foundation states the byte's index only in its message, and states none if the fault is at the end of the
+            // text.
             let words = "\((error as NSError).userInfo[NSDebugDescriptionErrorKey] ?? "")"
             if let found = words.firstMatch(of: /around character (\d+)/), let index = Int(found.1) {
                 return TextPlace(of: min(index, bytes.count), in: bytes)
@@ -51,11 +52,11 @@ enum JSONFeed {
     private struct Document: Decodable {
         let title: String?
         let icon: String?
-        /// The reference to older items.
+        /// The reference to the page with older items.
         let next: String?
-        /// Nil if the document has no list of entries.
+        /// The entries; nil if the document has no list of them.
         let entries: [Lenient]?
-        /// Whether it is JSON Feed.
+        /// Whether the document is a JSON Feed.
         let isFeed: Bool
 
         private enum CodingKeys: String, CodingKey {
@@ -126,9 +127,9 @@ enum JSONFeed {
                 ?? (try? members.decode(Int.self, forKey: key)).map(String.init)
         }
 
-        /// Returns what the entry states.
+        /// Returns the facts that the entry states.
         ///
-        /// - Parameter takesURL: whether its own URL counts as that of a file if no attachment is media.
+        /// - Parameter takesURL: whether the entry's own URL counts as that of a file if no attachment is media.
         func stated(takesURL: Bool) -> StatedEntry {
             var files = attachments.map { EntryFile(reference: $0.url, type: $0.type) }
             if takesURL, !files.contains(where: \.isMedia) { files.append(EntryFile(reference: url)) }
@@ -147,7 +148,7 @@ enum JSONFeed {
         }
     }
 
-    /// An entry, or nil if it is malformed: one odd entry does not spoil the others.
+    /// An entry; nil if it is malformed, so that one odd entry does not spoil the others.
     private struct Lenient: Decodable {
         let value: Entry?
 

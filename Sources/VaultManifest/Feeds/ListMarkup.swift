@@ -1,9 +1,9 @@
 import VaultModel
 
-/// Reads XML lists that programs write: titles in XSPF, and feeds in OPML. Unlike feeds, they are read strictly,
+/// Reads XML lists that programs write: titles in XSPF, and feeds in OPML. Unlike feeds, these lists are read strictly,
 /// because nobody writes them by hand.
 enum ListMarkup {
-    /// Returns the titles of a playlist (XSPF 1). For each track, the first location that can be fetched counts.
+    /// Returns the titles in a playlist (XSPF 1). For each track, the first location that can be fetched counts.
     static func playlist(inXSPF bytes: [UInt8], at base: MediaURL?) throws(FeedError) -> Feed {
         let root = try root(of: bytes)
         let outer = FeedReference.base(root["xml:base"], at: base)
@@ -23,7 +23,7 @@ enum ListMarkup {
         return feed
     }
 
-    /// Returns the feeds that an outline names (OPML 2), each once, in its order.
+    /// Returns the feeds that an outline names (OPML 2), each once, in the outline's order.
     static func feeds(inOPML bytes: [UInt8], at base: MediaURL?) throws(FeedError) -> [MediaURL] {
         var feeds: [MediaURL] = []
         var known: Set<MediaURL> = []
@@ -46,7 +46,7 @@ enum ListMarkup {
         }
     }
 
-    /// Returns a text without its prolog, whose encoding no longer applies to the decoded text.
+    /// Returns a text without its prolog, because the encoding stated there no longer applies to the decoded text.
     private static func withoutProlog(_ bytes: [UInt8]) -> [UInt8] {
         let text = bytes.drop { $0 <= 0x20 }
         guard text.starts(with: "<?xml".utf8), let end = text.firstIndex(of: UInt8(ascii: ">")) else {

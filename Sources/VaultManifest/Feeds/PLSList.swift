@@ -1,15 +1,15 @@
 import VaultModel
 
-/// Reads PLS lists, which players write: numbered lines with files and titles.
+/// Reads PLS lists, which players write as numbered lines with files and titles.
 enum PLSList {
     private static let head = "[playlist]"
 
-    /// Returns whether a text is such a list: a list in JSON begins with the same character.
+    /// Returns whether a text is a PLS list. A list in JSON may begin with the same character.
     static func begins(_ bytes: [UInt8]) -> Bool {
         bytes.drop { $0 <= 0x20 }.starts(with: head.utf8) { $0.asciiLowercased == $1 }
     }
 
-    /// Returns the titles, in the order of their numbers.
+    /// Returns the titles in the order of their numbers.
     static func read(_ bytes: [UInt8], at base: MediaURL?) throws(FeedError) -> Feed {
         guard bytes.count <= Feed.maxJSONBytes else { throw .tooLarge(limit: Feed.maxJSONBytes) }
         var files: [Int: String] = [:]

@@ -2,12 +2,12 @@ import VaultModel
 
 /// Reads the text of a title, which may contain markup, as people would read it.
 enum PlainText {
-    /// Maximum characters of a text that are read: no title is that long.
+    /// The maximum number of characters of a text that are read. No title is longer.
     private static let most = 8192
 
-    /// Returns the text of an element; nil if it has none.
+    /// Returns an element's text; nil if it has none.
     ///
-    /// Atom states the format of its titles. Elsewhere, a text counts as HTML only if it looks like HTML.
+    /// Atom states the format of its titles. In other feeds, a text counts as HTML only if it looks like HTML.
     static func of(_ element: MarkupElement, isAtom: Bool) -> String? {
         if element.children.contains(where: { $0.element != nil }) { return folded(inner(element)) }
         let text = String(element.text.prefix(most))
@@ -19,18 +19,18 @@ enum PlainText {
         return folded(isHTML ? ofHTML(text) ?? text : text)
     }
 
-    /// Returns a text on one line, without the blanks around it; nil if nothing is left.
+    /// Returns a text on one line, without surrounding blanks; nil if nothing is left.
     static func folded(_ text: String) -> String? {
         text.prefix(most).split { $0.isWhitespace || $0 == "\u{FEFF}" }.joined(separator: " ").nonEmpty
     }
 
-    /// Returns the text of an element, including that of its descendants.
+    /// Returns an element's text, including that of its descendants.
     private static func inner(_ element: MarkupElement) -> String {
         let text = element.children.prefix(most).map { ($0.text ?? $0.element.map(inner) ?? "").prefix(most) }.joined()
         return inline.contains(element.localName) ? text : " \(text) "
     }
 
-    /// Returns the text of a piece of HTML; nil if it breaks off.
+    /// Returns the text in a piece of HTML; nil if the HTML is incomplete.
     private static func ofHTML(_ source: String) -> String? {
         var markup = FeedMarkup(Array(source.utf8))
         var text = ""
@@ -53,7 +53,7 @@ enum PlainText {
         return text
     }
 
-    /// Returns whether a text has an end tag, a `br` or a character reference of HTML, and no tag that HTML lacks.
+    /// Returns whether a text has an end tag, a `br` or a character reference, and no tag that HTML lacks.
     private static func looksLikeHTML(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         var isHTML = false
@@ -80,7 +80,7 @@ enum PlainText {
         "mark",
         "q", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "tt", "u", "var",
     ]
-    /// The HTML elements that do.
+    /// The HTML elements that separate words.
     private static let blocks: Set<Substring> = [
         "blockquote", "br", "center", "dd", "div", "dl", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "img", "li",
         "ol", "p", "pre", "script", "style", "table", "tbody", "td", "th", "thead", "tr", "ul",

@@ -1,12 +1,12 @@
 import VaultModel
 
-/// An attribute list: `NAME=value,NAME="value"` (RFC 8216 §4.2).
+/// An attribute list, such as `NAME=value,NAME="value"` (RFC 8216 §4.2).
 ///
-/// Players read a malformed list differently: one ends a value at a space, another lets a backslash escape a quotation
-/// mark. An attribute that only some of them see could make a player bypass the vault, so ``isClear`` states whether
-/// all of them read the same.
+/// Players read a malformed list differently: some end a value at a space, and others let a backslash escape a
+/// quotation mark. An attribute that only some of them see could make a player bypass the vault, so ``isClear`` states
+/// whether all of them read the list alike.
 struct HLSAttributes: Sendable {
-    /// One attribute, as ranges of the playlist's bytes.
+    /// An attribute, given as ranges of the playlist's bytes.
     struct Attribute: Sendable {
         let name: Range<Int>
         /// The value, without quotation marks.
@@ -16,13 +16,14 @@ struct HLSAttributes: Sendable {
         let whole: Range<Int>
     }
 
-    /// Maximum attributes that are read, because every two names are compared.
+    /// The maximum number of attributes that are read, limited because each name is compared with all others.
     private static let most = 64
 
     private let bytes: [UInt8]
     private let range: Range<Int>
     private(set) var list: [Attribute] = []
-    /// Whether every player reads the list alike: quotes are closed, nothing is between attributes, none is repeated.
+    /// Whether every player reads the list alike: all quotation marks are closed, nothing stands between attributes,
+    /// and no attribute is repeated.
     private(set) var isClear = true
 
     init(_ bytes: [UInt8], _ range: Range<Int>) {
@@ -31,35 +32,36 @@ struct HLSAttributes: Sendable {
         var index = range.lowerBound
         while index < range.upperBound, list.count < Self.most {
             if let attribute = attribute(&index, range.upperBound) { add(attribute) }
-            // Past the comma.
+            // The comma is skipped.
             index += 1
         }
         if index < range.upperBound { isClear = false }
     }
 
-    /// Returns the first attribute of this name, in any case.
+    /// Returns the first attribute with this name, in any case.
     subscript(name: String) -> Attribute? { list.first { isNamed($0, name) } }
 
-    /// Returns the index of the first attribute of this name.
+    /// Returns the index of the first attribute with this name, in any case.
     func index(of name: String) -> Int? { list.firstIndex { isNamed($0, name) } }
 
-    /// Returns the name of an attribute, in upper case.
+    /// Returns an attribute's name in upper case.
     func name(of attribute: Attribute) -> String { String(decoding: bytes[attribute.name], as: UTF8.self).uppercased() }
 
-    /// Returns whether the list contains a text anywhere, in any case, however malformed the list is.
+    /// Returns whether the list contains a text anywhere, in any case, even if the list is malformed.
     func mentions(_ text: String) -> Bool {
         range.contains { first in
             bytes[first..<range.upperBound].starts(with: text.utf8) { $0.asciiLowercased == $1.asciiLowercased }
         }
     }
 
-    /// Returns the bytes of a value.
+    /// Returns the bytes of an attribute's value.
     func bytes(of attribute: Attribute) -> ArraySlice<UInt8> { bytes[attribute.value] }
 
     /// Returns the bytes of a whole attribute.
     func bytes(at index: Int) -> [UInt8] { Array(bytes[list[index].whole]) }
 
-    /// Returns the ranges to cut so that the list lacks these attributes, and neither begins nor ends with a comma.
+    /// Returns the ranges to cut to remove the attributes at these indices. The remaining list neither begins nor ends
+    /// with a comma.
     func cuts(without indices: Set<Int>) -> [Range<Int>] {
         var cuts: [Range<Int>] = []
         var index = 0
@@ -77,7 +79,7 @@ struct HLSAttributes: Sendable {
         return cuts
     }
 
-    /// Reads the attribute at `index`, up to the comma after it; nil if there is none.
+    /// Reads the attribute at `index`, up to the comma that follows it; nil if there is no attribute.
     private mutating func attribute(_ index: inout Int, _ end: Int) -> Attribute? {
         let first = index
         while index < end, bytes[index] != UInt8(ascii: "="), bytes[index] != UInt8(ascii: ",") { index += 1 }
@@ -105,7 +107,7 @@ struct HLSAttributes: Sendable {
         let first = index
         while index < end, bytes[index] != UInt8(ascii: ",") { index += 1 }
         let value = bytes.trimmingBlanks(first..<index)
-        // Blanks at the end are common, and end the value for every player.
+        // Blanks at the end are common, and every player ends the value before them.
         let marks: [UInt8] = [UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\"")]
         if value.lowerBound > first, !value.isEmpty { isClear = false }
         if bytes[value].contains(where: marks.contains) { isClear = false }
@@ -117,7 +119,7 @@ struct HLSAttributes: Sendable {
         let first = index
         while index < end, bytes[index] != UInt8(ascii: "\"") { index += 1 }
         let value = first..<index
-        // A backslash before the closing quotation mark escapes it for some players.
+        // For some players, a backslash before the closing quotation mark escapes it.
         if index == end || (!value.isEmpty && bytes[index - 1] == UInt8(ascii: "\\")) { isClear = false }
         index = min(index + 1, end)
         return value

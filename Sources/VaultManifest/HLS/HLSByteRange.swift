@@ -1,15 +1,16 @@
 import VaultModel
 
-/// The range of a resource that a tag names: `n[@o]`, n bytes from offset o (RFC 8216 §4.3.2.2).
+/// The range of a resource that a tag states as `n[@o]`: n bytes from offset o (RFC 8216 §4.3.2.2).
 struct HLSByteRange {
     private let count: Int64
     private let offset: Int64?
 
     /// Parses a range.
     ///
-    /// Like players, it treats an empty offset (`5@`) as absent, and accepts an empty range (`0@10`).
+    /// Like players, this treats an empty offset (`5@`) as absent and accepts an empty range (`0@10`).
     ///
-    /// - Throws: ``ManifestError/malformed(line:_:)`` if the text is not a range, or no representation is that long.
+    /// - Throws: ``ManifestError/malformed(line:_:)`` if the text is not a range, or if no representation can be that
+    ///   long.
     init(_ text: ArraySlice<UInt8>, _ line: HLSLine) throws(ManifestError) {
         let at = text.firstIndex(of: UInt8(ascii: "@"))
         let stated = text[(at ?? text.endIndex)...].dropFirst()
@@ -22,13 +23,15 @@ struct HLSByteRange {
         guard resolved(after: 0) != nil else { throw .malformed(line: line.number, .byteRange) }
     }
 
-    /// Returns the range; without an offset of its own, it begins at `end`. Nil if no representation is that long.
+    /// Returns the range, which begins at `end` if it has no offset of its own; nil if no representation can be that
+    /// long.
     func resolved(after end: Int64) -> ByteRange? {
         let first = offset ?? end
         return count <= ContentInformation.maxBytes - first ? first..<(first + count) : nil
     }
 
-    /// Parses a number that may have blanks around it; nil for anything else, or if no representation is that long.
+    /// Parses a number, which may have blanks around it; nil for anything else, or if no representation can be that
+    /// long.
     private static func number(_ text: ArraySlice<UInt8>) -> Int64? {
         var digits = text.drop(while: isBlank)
         while let last = digits.last, isBlank(last) { digits.removeLast() }
@@ -44,12 +47,12 @@ struct HLSByteRange {
     private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 }
 
-/// Successive ranges of one resource: a range without an offset begins where the one before it ends.
+/// Successive ranges of one resource. A range without an offset begins where the previous range ended.
 struct HLSRangeChain {
     private var latest: (uri: ArraySlice<UInt8>, end: Int64)?
 
-    /// Returns the range of the resource at `uri` that a tag names; nil for the whole, which players request for an
-    /// empty range.
+    /// Returns the range that a tag states for the resource at `uri`; nil for the whole resource, which players also
+    /// request for an empty range.
     mutating func range(
         _ range: HLSByteRange?, _ uri: ArraySlice<UInt8>, _ line: HLSLine
     ) throws(ManifestError) -> ByteRange? {

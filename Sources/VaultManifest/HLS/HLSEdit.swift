@@ -1,22 +1,22 @@
 /// A place in a playlist, and the text that replaces it.
 struct HLSEdit: Sendable {
-    /// What to write.
+    /// The text that replaces the bytes.
     enum Change: Sendable {
-        /// The caller's link for a reference. Partial segments, hints and reports matter only while live, and a gap is
-        /// never requested: they do not belong to the title.
+        /// The caller's link for a reference. Some references do not belong to the title: partial segments, hints and
+        /// reports matter only while the playlist is live, and a gap is never requested.
         case link(ManifestReference, belongsToTitle: Bool)
-        /// The path that the service refuses. The role is that of a resource that players need; nil for any other.
+        /// The path that the service refuses. The role is that of a resource that players need, or nil for any other.
         case refusal(of: ManifestReference.Role?)
-        /// This text; an empty one removes the bytes.
+        /// The given text. An empty text removes the bytes.
         case text(String)
     }
 
-    /// The bytes to replace.
+    /// The range of bytes to replace.
     let span: Range<Int>
     let change: Change
-    /// Whether a URI lacks the quotation marks that its link needs, because a link may contain a comma.
+    /// Whether the URI lacks the quotation marks that its link needs, because a link may contain a comma.
     let lacksQuotes: Bool
-    /// The line that means nothing without its URI; nil if the line has a meaning without it.
+    /// The line that has no meaning without its URI; nil if the line has a meaning without it.
     let line: Range<Int>?
 
     init(_ span: Range<Int>, _ change: Change, lacksQuotes: Bool = false, line: Range<Int>? = nil) {
@@ -26,7 +26,7 @@ struct HLSEdit: Sendable {
         self.line = line
     }
 
-    /// Returns the text to write, or nil to keep the bytes.
+    /// Returns the text to write, or nil to keep the existing bytes.
     ///
     /// - Parameter link: returns the link for a reference, or nil to keep the reference.
     func text(_ link: (ManifestReference) throws -> String?) rethrows -> String? {
@@ -38,7 +38,7 @@ struct HLSEdit: Sendable {
         }
     }
 
-    /// Returns the edit for a line that does not belong to the title after all.
+    /// Returns this edit for a line that turns out not to belong to the title.
     func beside(_ line: Range<Int>) -> HLSEdit {
         switch change {
         case .text: self

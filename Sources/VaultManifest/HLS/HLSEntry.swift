@@ -1,6 +1,6 @@
 import VaultModel
 
-/// An entry of a multivariant playlist, which a selection keeps or drops.
+/// An entry of a multivariant playlist, which a selection can keep or drop.
 struct HLSEntry: Sendable {
     /// The kind of an entry.
     enum Kind: Hashable, Sendable {
@@ -13,20 +13,20 @@ struct HLSEntry: Sendable {
     }
 
     let kind: Kind
-    /// The rendition to choose; nil for a preview, and for an unknown type of media.
+    /// The rendition to choose; nil for a preview, or for an unknown media type.
     let rendition: Rendition?
-    /// The group of a member.
+    /// The group that a member belongs to; nil for a variant or a preview.
     let group: HLSGroup?
-    /// The groups that a variant or a preview is played with, and the attributes that name them.
+    /// The groups that a variant or a preview is played with, each with the index of the attribute that names it.
     let uses: [(group: HLSGroup, attribute: Int)]
     let attributes: HLSAttributes
-    /// The lines of the entry: the tag, and for a variant its URI.
+    /// The entry's lines: the tag and, for a variant, its URI.
     var lines: [Range<Int>] = []
-    /// The URL of the media playlist; nil if its URI is refused, or if the media is in the variants.
+    /// The URL of the entry's media playlist; nil if its URI is refused, or if the media is contained in the variants.
     var url: MediaURL?
 }
 
-/// A group of alternatives: members of one type with one name.
+/// A group of alternatives: the members that share a type and a group id.
 struct HLSGroup: Hashable, Sendable {
     let type: String
     let id: String
@@ -39,7 +39,7 @@ extension HLSEntry {
             "BANDWIDTH", "CODECS", "DEFAULT", "FORCED", "GROUP-ID", "LANGUAGE", "NAME", "RESOLUTION", "TYPE",
         ]
 
-    /// The attributes that name groups, and the types of their members.
+    /// The attributes that name groups. Their names are also the types of the groups' members.
     private static let groupTypes = ["AUDIO", "VIDEO", "SUBTITLES", "CLOSED-CAPTIONS"]
 
     /// Creates an entry from the values of ``names``.
@@ -48,7 +48,7 @@ extension HLSEntry {
         self.attributes = attributes
         group = kind == .member ? HLSGroup(type: values["TYPE"] ?? "", id: values["GROUP-ID"] ?? "") : nil
         uses = Self.groupTypes.compactMap { type in
-            // `CLOSED-CAPTIONS=NONE` names no group.
+            // `CLOSED-CAPTIONS=NONE` is not quoted, and names no group.
             guard let index = attributes.index(of: type), attributes.list[index].isQuoted else { return nil }
             return (HLSGroup(type: type, id: values[type] ?? ""), index)
         }
@@ -69,9 +69,9 @@ extension HLSEntry {
         self.rendition = rendition
     }
 
-    /// Returns the attributes that distinguish a variant, in any order.
+    /// Returns the attributes that distinguish a variant, regardless of their order.
     ///
-    /// The same quality on another pathway names other groups, so across pathways, groups do not count.
+    /// The same quality on another pathway names other groups, so groups are ignored across pathways.
     func quality(acrossPathways: Bool) -> Set<[UInt8]> {
         let ignored = acrossPathways ? (["PATHWAY-ID"] + Self.groupTypes).compactMap { attributes.index(of: $0) } : []
         return Set(attributes.list.indices.filter { !ignored.contains($0) }.map { attributes.bytes(at: $0) })
@@ -107,7 +107,7 @@ extension HLSEntry {
     private static let surround = ["ac-3", "ec-3", "ac-4", "dts"]
     private static let audio = surround + ["mp4a", "opus", "flac", "alac", "mp3", "vorbis"]
 
-    /// Returns the whole number that a text begins with, up to 2⁵³ − 1; nil for anything else.
+    /// Returns the whole number with which a text begins, up to 2⁵³ − 1; nil for anything else.
     ///
     /// Some encoders write a fraction, which players ignore.
     private static func number(_ text: (some StringProtocol)?) -> Int? {

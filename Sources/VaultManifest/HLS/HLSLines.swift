@@ -1,16 +1,16 @@
 /// One line of a playlist.
 struct HLSLine {
-    /// The number of the line, from 1.
+    /// The line's number, counted from 1.
     let number: Int
-    /// The text, without the white space around it.
+    /// The line's text, without the white space around it.
     let content: Range<Int>
-    /// The line with its line break.
+    /// The line, including its line break.
     let whole: Range<Int>
 }
 
-/// Reads the lines of a playlist, each once, from the first to the last.
+/// Reads the lines of a playlist in order, each once.
 ///
-/// A carriage return alone ends a line, too: some players read it that way, so what follows it may be a URI.
+/// A lone carriage return also ends a line. Some players read it that way, so the text after it may be a URI.
 struct HLSLines {
     /// The playlist as valid text; see ``mended(_:_:)``.
     let bytes: [UInt8]
@@ -25,10 +25,10 @@ struct HLSLines {
         position = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
     }
 
-    /// Returns the next line; nil at the end.
+    /// Returns the next line; nil at the end of the playlist.
     ///
-    /// - Throws: ``ManifestError/notText(line:)`` for a control character, which ends a line for some players;
-    ///   ``ManifestError/malformed(line:_:)`` for the line separators of Unicode, which also end one for some players;
+    /// - Throws: ``ManifestError/notText(line:)`` for a control character, and ``ManifestError/malformed(line:_:)`` for
+    ///   a Unicode line separator, because some players end a line at either;
     ///   ``ManifestError/lineTooLong(line:limit:)``.
     mutating func next() throws(ManifestError) -> HLSLine? {
         guard position < bytes.count else { return nil }
@@ -54,7 +54,7 @@ struct HLSLines {
         return HLSLine(number: number, content: content, whole: first..<position)
     }
 
-    /// Returns whether U+0085, U+2028 or U+2029 begins at an index: scripts treat each as the end of a line.
+    /// Returns whether U+0085, U+2028 or U+2029 begins at an index. Scripts treat each of them as the end of a line.
     private func isSeparator(at index: Int) -> Bool {
         let next = bytes[(index + 1)...].prefix(2)
         return next.first == 0x85 && bytes[index] == 0xC2
@@ -62,12 +62,12 @@ struct HLSLines {
     }
 }
 
-// Mending lists in Latin-1, and titles with bytes that a tagger left in them.
+// Mends lists in Latin-1, and titles with bytes that a tagging program left in them.
 extension HLSLines {
-    /// Returns a playlist with U+FFFD in place of invalid text in tags and comments, and of characters there that would
-    /// end a line for some players: players accept such text, too.
+    /// Returns a playlist in which U+FFFD replaces invalid text in tags and comments, and any characters there that
+    /// would end a line for some players. Players accept such text, too.
     ///
-    /// - Throws: ``ManifestError/notText(line:)`` for a first line or a URI that is not UTF-8;
+    /// - Throws: ``ManifestError/notText(line:)`` if the first line or a URI is not UTF-8;
     ///   ``ManifestError/tooLarge(limit:)``.
     private static func mended(_ bytes: [UInt8], _ limits: ManifestLimits) throws(ManifestError) -> [UInt8] {
         guard bytes.count <= limits.maxBytes else { throw .tooLarge(limit: limits.maxBytes) }
@@ -96,7 +96,7 @@ extension HLSLines {
         return result
     }
 
-    /// Returns whether a URI contained invalid text: players differ in what they request then.
+    /// Returns whether a URI contained invalid text, in which case players differ in what they request.
     static func isMended(_ uri: ArraySlice<UInt8>) -> Bool {
         uri.contains(0xEF) && String(decoding: uri, as: UTF8.self).unicodeScalars.contains(mark)
     }
@@ -113,7 +113,7 @@ extension HLSLines {
 }
 
 extension [UInt8] {
-    /// Returns the range without the spaces and tabs at its ends.
+    /// Returns a range without the spaces and tabs at its ends.
     func trimmingBlanks(_ range: Range<Int>) -> Range<Int> {
         var (low, high) = (range.lowerBound, range.upperBound)
         while low < high, isBlank(at: low) { low += 1 }

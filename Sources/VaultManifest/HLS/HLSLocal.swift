@@ -1,12 +1,13 @@
 import VaultModel
 
-// A playlist that names files beside it.
+// Writes a playlist for a folder, naming the files next to it.
 extension HLSPlaylist {
-    /// Returns the bytes of the playlist with file names in place of all URIs; see `Manifest.local`.
+    /// Returns the playlist's bytes with all URIs replaced by file names; see `Manifest.local`.
     ///
-    /// A tag for a resource that the title does not have is removed. The line of such a segment stays, because later
-    /// segments are counted from it, and so does such a key, because its segments are encrypted: an empty file takes
-    /// the place of either. The end is stated, because some players would wait for more without it.
+    /// A tag for a resource that the title does not include is removed. The line of a segment that the title does not
+    /// include is kept, because later segments are counted from it. So is the tag of a missing key, because its
+    /// segments are encrypted. In both cases, an empty file takes the resource's place. The end is stated, because some
+    /// players would otherwise wait for more.
     func local(_ names: inout LocalNames) -> [UInt8] {
         let gone = Set(edits.filter { !$0.isLed(to: names) }.compactMap(\.line))
         let text = keeping(entries, without: Array(gone)).written { $0.local(&names) }
@@ -15,7 +16,7 @@ extension HLSPlaylist {
 }
 
 extension HLSEdit {
-    /// Returns whether the edit needs no file, or the title has the file.
+    /// Returns whether the edit needs no file, or the title includes the file.
     fileprivate func isLed(to names: LocalNames) -> Bool {
         switch change {
         case .link(let reference, _): names.has(reference.url)
@@ -24,7 +25,7 @@ extension HLSEdit {
         }
     }
 
-    /// Returns the file name to write, or the edit's own text.
+    /// Returns the file name to write, or the text that the edit already has.
     fileprivate func local(_ names: inout LocalNames) -> String {
         let name: String
         switch change {

@@ -1,8 +1,8 @@
 import VaultModel
 
-/// Reads a playlist, line by line, and records the edits that lead it through the vault.
+/// Parses a playlist line by line, and records the edits that route it through the vault.
 ///
-/// The sections are those of RFC 8216 and of its second edition (draft-pantos-hls-rfc8216bis).
+/// The syntax is that of RFC 8216 and of its second edition (draft-pantos-hls-rfc8216bis).
 struct HLSParser {
     /// The playlist as valid text; see ``HLSLines``.
     let bytes: [UInt8]
@@ -12,20 +12,20 @@ struct HLSParser {
     private(set) var edits: [HLSEdit] = []
     private(set) var entries: [HLSEntry] = []
     private(set) var facts = HLSProperties()
-    /// The number of bytes read, counting repeated reads: it grows no faster than the size of the playlist.
+    /// The number of bytes read, counting repeated reads. It grows no faster than the size of the playlist.
     private(set) var work = 0
 
-    /// What tags have stated about the next URI line.
+    /// The facts that tags have stated about the next URI line.
     private var next = NextURI()
     private var segments = HLSRangeChain()
     private var parts = HLSRangeChain()
-    /// The edits of URI lines that no tag announced, and the lines.
+    /// The URI lines that no tag announced, each with the index of its edit.
     private var bare: [(edit: Int, line: Range<Int>)] = []
     /// Whether a header, or the first line that names a file, has shown that this is a playlist.
     private var isList = false
 
     private struct NextURI {
-        /// The entry that the line completes.
+        /// The index of the entry that the line completes.
         var variant: Int?
         var range: HLSByteRange?
         var microseconds: Int64 = 0
@@ -47,13 +47,15 @@ struct HLSParser {
             try read(line)
         }
         guard facts.hasBegun else { throw .notAManifest }
-        // In a plain list, every line is a file. Elsewhere, a line that no tag announces is only a remark.
+        // In a plain list, every line is a file. In other playlists, a line that no tag announces does not belong to
+        // the title.
         if facts.isMedia && facts.hasLengths || !entries.isEmpty {
             for (index, line) in bare { edits[index] = edits[index].beside(line) }
         }
     }
 
-    /// Accepts a list even without a header, as players do, but not a page, JSON, tags of HLS, or an edit list of mpv.
+    /// Accepts a list even without a header, as players do. Refuses a web page, JSON, HLS tags without a header, and
+    /// mpv edit lists.
     private mutating func begin(_ line: HLSLine) throws(ManifestError) {
         let text = bytes[line.content]
         let isEdits = text.starts(with: "# mpv edl".utf8) { $0.asciiLowercased == $1 }
@@ -63,8 +65,8 @@ struct HLSParser {
         facts.hasBegun = true
     }
 
-    /// Returns whether the first line of a list without a header names a file: otherwise, an error text would pass for
-    /// a list.
+    /// Returns whether the first line of a list without a header names a file. Without this check, an error text would
+    /// pass for a list.
     private func namesFile(_ uri: ArraySlice<UInt8>) -> Bool {
         let path = String(decoding: uri.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }, as: UTF8.self)
         let suffix = path.utf8.reversed().prefix { $0 != UInt8(ascii: ".") }
@@ -77,7 +79,7 @@ struct HLSParser {
     }
 
     private mutating func read(_ line: HLSLine) throws(ManifestError) {
-        // Some players find a tag anywhere in a line, so one within a comment or a value must not stay.
+        // Some players find a tag anywhere in a line, so a tag within a comment or a value must not be kept.
         if hidesTag(line.content) {
             try write(HLSEdit(line.whole, .text("")))
         } else if bytes[line.content.lowerBound] == UInt8(ascii: "#") {
@@ -115,7 +117,7 @@ struct HLSParser {
         if !next.isAnnounced { bare += (edit..<edits.count).map { ($0, line.whole) } }
     }
 
-    /// Leads the URI in an attribute through the vault.
+    /// Routes the URI in an attribute through the vault.
     ///
     /// - Parameter countsWithout: whether the line has a meaning without the URI.
     /// - Throws: ``ManifestError/malformed(line:_:)`` if some players might see another URI.
@@ -133,10 +135,11 @@ struct HLSParser {
             line: countsWithout ? nil : line.whole)
     }
 
-    /// Leads a URI through the vault.
+    /// Routes a URI through the vault.
     ///
     /// - Parameters:
-    ///   - role: nil for a segment, or for a playlist if the URI has the name of one: some players would open it.
+    ///   - role: nil for a segment, or for a playlist if the URI has the extension of one, because some players would
+    ///     open it as such.
     ///   - line: see ``HLSEdit/line``.
     @discardableResult
     private mutating func lead(
@@ -144,11 +147,11 @@ struct HLSParser {
         lacksQuotes: Bool = false, line: Range<Int>? = nil
     ) throws(ManifestError) -> MediaURL? {
         work += span.count
-        // A player may know a variable that the vault does not, so the reference could lead anywhere.
+        // A player may know a variable that the vault does not know, so the reference could lead anywhere.
         let uri = try variables.expanded(bytes[span], &budget).flatMap { HLSLines.isMended($0) ? nil : $0 }
         let role = role ?? (uri.map(ManifestDetection.isNamed) ?? false ? .playlist : .segment)
         var target = uri.map { ManifestTarget($0, role, &resolver) } ?? .refused
-        // A URI that stays must show that nothing is requested even before substitution.
+        // A URI that is kept must show that nothing is requested even before its variables are substituted.
         if role == .segment, case .inert = target, uri != bytes[span] { target = .refused }
         switch target {
         case .url(let url):
@@ -180,7 +183,7 @@ struct HLSParser {
             return try leadChannelURLs(line.content, after: "\"'=,")
         }
         let colon = content.firstIndex(of: UInt8(ascii: ":")) ?? content.endIndex
-        // The longest name has 31 bytes.
+        // No known tag name has more than 31 bytes.
         guard colon - content.startIndex <= 32, content.starts(with: "#EXT".utf8) else {
             if content.starts(with: "#PLAYLIST:".utf8) {
                 facts.setTitle(String(decoding: content[(colon + 1)...], as: UTF8.self))
@@ -195,7 +198,7 @@ struct HLSParser {
         case "EXTINF":
             (facts.hasLengths, next.isAnnounced) = (true, true)
             next.microseconds = HLSProperties.microseconds(bytes[value])
-            // A comma ends the attributes; the title after it may be a URL.
+            // A comma ends the attributes, and the title after it may be a URL.
             try leadChannelURLs(value, after: "\"'=")
         case "EXTALBUMARTURL":
             try lead(bytes.trimmingBlanks(value), .data, belongsToTitle: true, line: line.whole)
@@ -203,9 +206,9 @@ struct HLSParser {
         }
     }
 
-    /// Leads the URLs in lists of channels through the vault: logos (`tvg-logo="…"`) and guides (`url-tvg`).
+    /// Routes the URLs in channel lists through the vault: those of logos (`tvg-logo="…"`) and guides (`url-tvg`).
     ///
-    /// Players search for them in their own ways, so each URL after one of these marks counts.
+    /// Each player searches for them in its own way, so every URL that follows one of these marks counts.
     private mutating func leadChannelURLs(_ text: Range<Int>, after marks: String) throws(ManifestError) {
         var start = text.lowerBound
         while let mark = bytes[start..<text.upperBound].firstIndex(where: marks.utf8.contains) {
@@ -280,8 +283,8 @@ struct HLSParser {
         }
     }
 
-    /// Leads an interstitial through the vault, but refuses a list of assets, whether it is played or preloaded
-    /// (`X-URI`): the URIs in it would not lead through the vault.
+    /// Routes an interstitial through the vault. A list of assets is refused, whether it is played or preloaded
+    /// (`X-URI`), because the URIs in it would not be routed through the vault.
     private mutating func readInterstitial(_ list: HLSAttributes, _ line: HLSLine) throws(ManifestError) {
         guard list.mentions("X-ASSET-") || list.mentions("X-URI") else { return }
         for attribute in list.list {
@@ -301,8 +304,9 @@ struct HLSParser {
         }
     }
 
-    /// Leads a key through the vault. One in a format other than `identity` does not belong to the title: a DRM system
-    /// requests it. With the method `NONE` there is no key, but some players would request its URI, which is removed.
+    /// Routes a key through the vault. A key in a format other than `identity` does not belong to the title, because a
+    /// DRM system requests it. With the method `NONE` there is no key, but some players would still request the URI, so
+    /// it is removed.
     private mutating func readKey(
         _ list: HLSAttributes, _ line: HLSLine, countsWithout: Bool
     ) throws(ManifestError) {
@@ -332,7 +336,8 @@ struct HLSParser {
             }
             _ = try lead("URI", of: list, line, .data)
         case "CONTENT-STEERING":
-            // A steering server's response names hosts, and requests to them would not lead through the vault.
+            // A steering server's response names hosts, and requests to those hosts would not be routed through the
+            // vault.
             try write(HLSEdit(line.whole, .text("")))
         default: try add(.preview, list, line, lead("URI", of: list, line, .playlist))
         }
@@ -357,7 +362,8 @@ struct HLSParser {
         return HLSAttributes(bytes, value)
     }
 
-    /// Returns a value with its variables substituted; nil if the attribute is missing, or a variable is unknown.
+    /// Returns an attribute's value with its variables substituted; nil if the attribute is missing, or if a variable
+    /// is unknown.
     private mutating func text(_ name: String, of list: HLSAttributes) throws(ManifestError) -> String? {
         guard let value = list[name] else { return nil }
         let bytes = list.bytes(of: value)

@@ -1,38 +1,38 @@
 import VaultModel
 
-/// What a playlist states about itself.
+/// The facts that a playlist states about itself.
 struct HLSProperties: Sendable {
-    /// Whether the first line of the playlist was seen.
+    /// Whether the playlist's first line has been seen.
     var hasBegun = false
-    /// Whether tags of media playlists were seen.
+    /// Whether tags of media playlists have been seen.
     var isMedia = false
     /// Whether the playlist states its end (`EXT-X-ENDLIST`).
     var isEnded = false
     /// Whether the playlist states that it never changes (`EXT-X-PLAYLIST-TYPE:VOD`).
     var isFixed = false
-    /// Whether the duration of a segment was seen (`EXTINF`).
+    /// Whether the duration of a segment has been seen (`EXTINF`).
     var hasLengths = false
     /// The total duration of the segments, in microseconds.
     private(set) var microseconds: Int64 = 0
     private(set) var title: String?
 
-    /// Maximum characters of a title.
+    /// The maximum length of a title, in characters.
     private static let maxTitle = 200
 
-    /// Adds the duration of a segment; the sum is at most 292 000 years.
+    /// Adds the duration of a segment. The sum is limited to about 292 000 years.
     mutating func add(microseconds more: Int64) {
         let (sum, overflows) = microseconds.addingReportingOverflow(more)
         microseconds = overflows ? .max : sum
     }
 
-    /// Sets the title, unless one is set already.
+    /// Sets the title unless one has already been set.
     mutating func setTitle(_ text: String) {
         let text = text.trimmingBlanks().prefix(Self.maxTitle)
         if title == nil, !text.isEmpty { title = String(text) }
     }
 
-    /// Returns the duration at the beginning of a text, in microseconds; 0 if it is negative, not a number, or
-    /// 10⁹ seconds or longer.
+    /// Returns the duration with which a text begins, in microseconds; 0 if it is negative, not a number, or at least
+    /// 10⁹ seconds.
     static func microseconds(_ text: ArraySlice<UInt8>) -> Int64 {
         var value: Int64 = 0
         var scale: Int64?

@@ -1,20 +1,20 @@
 import VaultModel
 
-/// Finds what no player needs in a playlist: comments, unknown tags and attributes, titles of segments, definitions of
-/// variables, and everything that names a place but is not a reference.
+/// Finds everything in a playlist that no player needs: comments, unknown tags and attributes, segment titles, variable
+/// definitions, and everything that names a place but is not a reference.
 ///
-/// What players depend on stays: the value of a variable replaces the variable, and a name that links renditions but
-/// names a place becomes another name.
+/// Anything that players depend on is kept: a variable is replaced by its value, and a name that links renditions but
+/// also names a place is replaced by another name.
 struct HLSSanitizer {
     private let bytes: [UInt8]
-    /// The beginnings of the other edits, such as those of references.
+    /// The offsets at which the other edits begin, such as those of references.
     private let written: Set<Int>
     private let traces: OriginTraces
     private let variables: HLSVariables
     private var budget = ManifestBudget(.standard)
     /// The replacements for names that name a place.
     private var names: [[UInt8]: String] = [:]
-    /// The removals and replacements, in order.
+    /// The removals and replacements, in order of position.
     private(set) var edits: [HLSEdit] = []
 
     init(_ bytes: [UInt8], written: some Sequence<Range<Int>>, _ variables: HLSVariables, _ traces: OriginTraces) {
@@ -34,7 +34,7 @@ struct HLSSanitizer {
     private mutating func read(_ content: Range<Int>, _ whole: Range<Int>) {
         guard let first = bytes[content].first else { return }
         guard first == UInt8(ascii: "#") else {
-            // Other edits replace lines with links; no player requests the remaining ones.
+            // Other edits replace lines with links. No player requests the remaining lines.
             if !written.contains(content.lowerBound), traces.isUnrequestedPlace(bytes[content]) {
                 edits.append(HLSEdit(content, .refusal(of: nil)))
             }
@@ -58,7 +58,7 @@ struct HLSSanitizer {
 
     private mutating func cut(_ range: Range<Int>) { if !range.isEmpty { edits.append(HLSEdit(range, .text(""))) } }
 
-    /// Keeps only the duration of a segment, as players read it, and the comma after it.
+    /// Keeps only a segment's duration, as players read it, and the comma after it.
     private mutating func cutTitle(_ value: Range<Int>) {
         let start = bytes.trimmingBlanks(value).lowerBound
         let length = bytes[start..<value.upperBound].prefix { "0123456789.+-eE".utf8.contains($0) }
@@ -86,9 +86,10 @@ struct HLSSanitizer {
         edits += (cuts + replaced).sorted { $0.span.lowerBound < $1.span.lowerBound }
     }
 
-    /// Keeps only the clear attributes of a list that players read differently, the first of each name.
+    /// If players read a list differently, keeps only its clear attributes, and only the first of each name.
     ///
-    /// No such list has a reference, which the parser would refuse. But the line of a variant must stay.
+    /// Such a list contains no reference, because the parser would have refused it, but the line of a variant must
+    /// still be kept.
     private mutating func clear(
         _ attributes: HLSAttributes, of tag: String, _ value: Range<Int>, _ whole: Range<Int>
     ) {
@@ -107,10 +108,10 @@ struct HLSSanitizer {
         if texts.isEmpty { cut(whole) } else { edits.append(HLSEdit(value, .text(texts.joined(separator: ",")))) }
     }
 
-    /// How to change an attribute.
+    /// The change to make to an attribute.
     private enum Fate {
         case stays, goes
-        /// The attribute gets this value.
+        /// The attribute's value is replaced by this one.
         case becomes(String)
     }
 
@@ -120,9 +121,9 @@ struct HLSSanitizer {
         let name = list.name(of: attribute), text = bytes[attribute.value]
         guard Self.attributes.contains(name) else { return .goes }
         if written.contains(attribute.value.lowerBound) { return .stays }
-        // The definitions of variables are removed, so their values are written.
+        // Variable definitions are removed, so their values are written in place of the variables.
         let value = try? variables.expanded(text, &budget)
-        // A name that looks like a replacement gets one, too.
+        // A name that looks like a replacement is itself replaced.
         let isTaken = Self.links.contains(name) && (value ?? text).starts(with: Self.hidden.utf8)
         if let value, !isTaken, isData(value, name, of: tag) || !traces.isPlace(value) {
             if value == text { return .stays }
@@ -130,28 +131,29 @@ struct HLSSanitizer {
                 return .becomes(String(decoding: value, as: UTF8.self))
             }
         }
-        // Without a format, the key would be an ordinary one.
+        // Without a format, the key would be taken for an ordinary one.
         if name == "KEYFORMAT" { return .becomes("removed") }
         return Self.links.contains(name) ? .becomes(opaque(value ?? text)) : .goes
     }
 
     private static let hidden = "hidden-"
 
-    /// Returns the replacement for a name that links renditions, or that they must have; always the same for one name.
+    /// Returns the replacement for a name that links renditions, or that each of them must have. It is always the same
+    /// for one name.
     private mutating func opaque(_ name: ArraySlice<UInt8>) -> String {
         let name = Array(name), text = names[name] ?? "\(Self.hidden)\(names.count + 1)"
         names[name] = text
         return text
     }
 
-    /// Returns whether a value can be written: values of variables must neither end the attribute nor contain a tag.
+    /// Returns whether a value can be written. The value of a variable must not end the attribute or contain a tag.
     private static func mayStand(_ value: ArraySlice<UInt8>, inQuotes: Bool) -> Bool {
         value.allSatisfy { $0 >= 0x20 && !(inQuotes ? "\"#" : "\"#, {").utf8.contains($0) }
     }
 
-    /// Returns whether an attribute contains a key, or names one to a DRM system, rather than naming a place.
+    /// Returns whether an attribute contains a key, or identifies one to a DRM system, rather than naming a place.
     ///
-    /// A key's name does not count if it names the origin.
+    /// An identifier of a key does not count if it reveals the origin.
     private func isData(_ value: ArraySlice<UInt8>, _ attribute: String, of tag: String) -> Bool {
         guard Self.dataTags.contains(tag), attribute == "URI" else { return false }
         switch URLReference.scheme(of: value) {
@@ -174,7 +176,7 @@ struct HLSSanitizer {
         "TARGETDURATION", "TWITCH-PREFETCH", "VERSION",
     ])
 
-    /// The tags whose URI may be the data itself.
+    /// The tags whose URI may contain the data itself.
     private static let dataTags = tags(["KEY", "MAP", "SESSION-KEY"])
 
     private static func tags(_ names: [String]) -> Set<String> { Set(names.map { "#EXT-X-\($0)" }) }

@@ -1,14 +1,14 @@
 import VaultModel
 
 extension HLSPlaylist {
-    /// The variants, and the members of their groups; empty for anything but a multivariant playlist.
+    /// The variants and the members of their groups; empty for anything except a multivariant playlist.
     package var renditions: [Rendition] { entries.compactMap(\.rendition) }
 
-    /// Returns the playlist as it will be played offline: with only the chosen renditions.
+    /// Returns the playlist for playing offline, with only the chosen renditions.
     ///
-    /// A variant keeps the groups that have a chosen member. Of several copies of a quality on different pathways, one
-    /// stays. Pictures for seeking stay only if all of the video is wanted, because players can do without them. Closed
-    /// captions are within the video, so they stay.
+    /// A variant keeps the groups that have a chosen member. If a quality is available on several pathways, one copy is
+    /// kept. Pictures for seeking are kept only if all of the video is wanted, because players can do without them.
+    /// Closed captions are contained in the video, so they are kept.
     package func selecting(_ selection: RenditionSelection) -> HLSPlaylist {
         let variants = HLSEntry.chosen(from: entries.filter { $0.kind == .variant && $0.url != nil }, selection.video)
         guard !variants.isEmpty else { return self }
@@ -41,7 +41,7 @@ extension HLSPlaylist {
                 switch group.type {
                 case "AUDIO": selection.audio.chosen(from: choices)
                 case "SUBTITLES": selection.subtitles.chosen(from: choices, spoken: spoken)
-                // Camera angles: the usual one, unless all of the video is wanted.
+                // These are camera angles. Only the default one is kept, unless all of the video is wanted.
                 case "VIDEO": (selection.video == .all ? .all : RenditionSelection.Audio.default).chosen(from: choices)
                 default: choices
                 }
@@ -52,7 +52,7 @@ extension HLSPlaylist {
 }
 
 extension HLSEntry {
-    /// Returns the chosen variants: one, or all without copies.
+    /// Returns the chosen variants: a single one, or all of them without copies.
     static func chosen(from variants: [HLSEntry], _ video: RenditionSelection.Video) -> [HLSEntry] {
         let distinct = withoutCopies(variants)
         if video == .all { return distinct }
@@ -60,11 +60,12 @@ extension HLSEntry {
         let candidates = pictures.isEmpty ? distinct : pictures
         let id = video.chosen(from: candidates.compactMap(\.rendition)).first?.id
         guard let chosen = candidates.first(where: { $0.rendition?.id == id }) else { return [] }
-        // The same video may be offered with several kinds of audio: take the one that every player can decode.
+        // The same video may be offered with several kinds of audio. The kind that every player can decode is
+        // preferred.
         return [candidates.first { $0.url == chosen.url && !$0.hasSurroundCodec } ?? chosen]
     }
 
-    /// Returns the variants without copies of others, such as on another pathway (RFC 8216 §6.2.4).
+    /// Returns the variants without copies of other variants, such as those on another pathway (RFC 8216 §6.2.4).
     private static func withoutCopies(_ variants: [HLSEntry]) -> [HLSEntry] {
         var pathways: [Set<[UInt8]>: [UInt8]] = [:]
         var seen: Set<Set<[UInt8]>> = []

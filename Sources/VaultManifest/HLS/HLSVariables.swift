@@ -1,18 +1,19 @@
 import VaultModel
 
-/// The variables of a playlist (`EXT-X-DEFINE`), and their substitution in URIs and quoted strings.
+/// A playlist's variables (`EXT-X-DEFINE`), which are substituted in URIs and quoted strings.
 struct HLSVariables {
-    /// Maximum length of a text after substitution: no URL is longer. It also stops chains of variables that double.
+    /// The maximum length, in bytes, of a text after substitution. No URL is longer. The limit also stops chains of
+    /// variables that double in length.
     private static let maxBytes = 8192
 
     private let url: MediaURL
     private let imports: [String: String]
     private(set) var values: [String: String] = [:]
-    /// The names that were defined, with or without a value.
+    /// The names that have been defined, with or without a value.
     private var names: Set<String> = []
 
     /// - Parameters:
-    ///   - url: the URL of the playlist, whose query `QUERYPARAM` reads.
+    ///   - url: the playlist's URL, from whose query `QUERYPARAM` takes values.
     ///   - imports: the variables that the multivariant playlist defines.
     init(url: MediaURL, imports: [String: String]) {
         self.url = url
@@ -21,12 +22,12 @@ struct HLSVariables {
 
     /// Adds a definition.
     ///
-    /// A variable that the query or the multivariant playlist lacks stays without a value.
+    /// A variable that is missing from the query or from the multivariant playlist is left without a value.
     ///
-    /// - Returns: the edit of an attribute, if the definition depends on the URL: the player will get the playlist from
-    ///   another one.
-    /// - Throws: ``ManifestError/malformed(line:_:)`` if the name is invalid, or is defined twice: players differ in
-    ///   which definition counts.
+    /// - Returns: the edit that replaces an attribute if the definition depends on the playlist's URL, because the
+    ///   player will get the playlist from another URL; nil if no edit is needed.
+    /// - Throws: ``ManifestError/malformed(line:_:)`` if the name is invalid or is defined twice, because players
+    ///   differ in which definition counts.
     mutating func define(
         _ attributes: HLSAttributes, _ line: HLSLine, _ budget: inout ManifestBudget
     ) throws(ManifestError) -> HLSEdit? {
@@ -47,7 +48,8 @@ struct HLSVariables {
         return nil
     }
 
-    /// Returns the text with the values of its variables; nil if one has no value, or the text becomes too long.
+    /// Returns the text with its variables substituted; nil if a variable has no value, or if the text becomes too
+    /// long.
     func expanded(
         _ text: ArraySlice<UInt8>, _ budget: inout ManifestBudget
     ) throws(ManifestError) -> ArraySlice<UInt8>? {
@@ -70,7 +72,7 @@ struct HLSVariables {
         return result[...]
     }
 
-    /// Returns the range of the name in `{$name}`, if that begins at `index`.
+    /// Returns the range of the name in `{$name}` if such a reference begins at `index`.
     private static func name(in text: ArraySlice<UInt8>, at index: Int) -> Range<Int>? {
         guard text[index] == UInt8(ascii: "{"), text[index...].starts(with: "{$".utf8) else { return nil }
         let first = index + 2
@@ -89,7 +91,7 @@ struct HLSVariables {
         values[Self.text(name)] = value
     }
 
-    /// Returns the decoded value of a parameter in the playlist's own query; nil if it is missing, or cannot be quoted.
+    /// Returns the decoded value of a parameter in the playlist's own query; nil if it is missing or cannot be quoted.
     private func parameter(_ name: String) -> String? {
         for part in (url.query ?? "").utf8.split(separator: UInt8(ascii: "&")) {
             let sides = part.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)

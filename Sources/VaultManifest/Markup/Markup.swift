@@ -1,17 +1,17 @@
-/// An element of an XML document with everything in it, which ``MarkupWriter`` writes back.
+/// An element of an XML document with all its content, which ``MarkupWriter`` can write back.
 ///
-/// Unknown elements, attributes and white space are kept. Comments and processing instructions are not, and a CDATA
-/// section becomes ordinary text: no player needs them, and simple parsers in scripts find markup in them. An XML
-/// parser does not report the order of attributes, so they are written sorted.
+/// Unknown elements, attributes and white space are kept. Comments and processing instructions are dropped, and CDATA
+/// sections become ordinary text, because no player needs them and simple parsers written in scripts find markup in
+/// them. An XML parser does not report the order of attributes, so they are written in sorted order.
 struct MarkupElement: Sendable {
-    /// The name with its prefix, as parsed.
+    /// The element's name with its prefix, as parsed.
     let name: String
-    /// The name without its prefix.
+    /// The element's name without its prefix.
     let localName: Substring
-    /// In ascending order of their names.
+    /// The attributes, in ascending order of their names.
     private(set) var attributes: [MarkupAttribute]
     var children: [MarkupNode] = []
-    /// The line of the start tag, counted from 1; 0 if it was not parsed.
+    /// The line of the start tag, counted from 1; 0 if the element was not parsed.
     let line: Int
 
     init(name: String, attributes: [String: String], line: Int = 0) {
@@ -22,7 +22,7 @@ struct MarkupElement: Sendable {
             .sorted { $0.name < $1.name }
     }
 
-    /// The value of an attribute without a prefix; setting nil removes the attribute.
+    /// The value of an attribute whose name has no prefix. Setting nil removes the attribute.
     subscript(name: String) -> String? {
         get { attributes.first { $0.name == name }?.value }
         set {
@@ -37,13 +37,13 @@ struct MarkupElement: Sendable {
     /// The child elements.
     var elements: some Sequence<MarkupElement> { children.lazy.compactMap(\.element) }
 
-    /// Returns the child elements with this name, whatever their prefix.
+    /// Returns the child elements with this name, regardless of their prefix.
     func elements(_ name: String) -> [MarkupElement] { elements.filter { $0.localName == name } }
 
-    /// Returns the first child element with this name, whatever its prefix.
+    /// Returns the first child element with this name, regardless of its prefix.
     func first(_ name: String) -> MarkupElement? { elements.first { $0.localName == name } }
 
-    /// The text directly in the element, without the white space around it.
+    /// The text directly in the element, without surrounding white space.
     var text: String {
         var text = ""
         for child in children {
@@ -52,17 +52,18 @@ struct MarkupElement: Sendable {
         return text.trimmingSpace()
     }
 
-    /// Returns an empty element with another name and the same prefix.
+    /// Returns an empty element that has another name but the same prefix.
     func sibling(_ localName: String) -> MarkupElement {
         MarkupElement(name: name.dropLast(self.localName.count) + localName, attributes: [:])
     }
 
-    /// Replaces all content with a text.
+    /// Replaces the element's content with a text.
     mutating func replaceContent(by text: String) { children = [.text(text)] }
 
-    /// Removes the attributes that match.
+    /// Removes the attributes for which `matches` returns true.
     mutating func removeAttributes(where matches: (MarkupAttribute) -> Bool) {
-        // Nearly always, none match; a copy then keeps sharing the attributes, which are most of a manifest's memory.
+        // Nearly always, none match. A copy then still shares the attributes, which take up most of a manifest's
+        // memory.
         if attributes.contains(where: matches) { attributes.removeAll(where: matches) }
     }
 }
@@ -71,7 +72,7 @@ struct MarkupAttribute: Hashable, Sendable {
     let name: String
     var value: String
 
-    /// The name without its prefix.
+    /// The attribute's name without its prefix.
     var localName: Substring { name.withoutPrefix }
 }
 
@@ -85,13 +86,13 @@ enum MarkupNode: Sendable {
 }
 
 extension String {
-    /// The name of an element or attribute without its prefix.
+    /// The name without its prefix, for the name of an element or attribute.
     var withoutPrefix: Substring {
         utf8.lastIndex(of: UInt8(ascii: ":")).map { self[utf8.index(after: $0)...] } ?? self[...]
     }
 
-    /// Returns the text without the white space and control characters around it, which some players drop from a URL:
-    /// players in JavaScript drop all Unicode white space, and U+FEFF.
+    /// Returns the text without the surrounding white space and control characters that some players drop from a URL.
+    /// Players in JavaScript drop all Unicode white space, and U+FEFF.
     func trimmingSpace() -> String {
         let isSpace: (Unicode.Scalar) -> Bool = {
             $0.value <= 0x20 || $0.value > 0x7E && ($0.properties.isWhitespace || $0.value == 0xFEFF)

@@ -1,9 +1,9 @@
 import VaultModel
 
-/// Checks a document before an XML parser sees it: refuses every encoding but UTF-8, document types, and anything that
-/// would cost the parser much time or memory.
+/// Checks a document before an XML parser sees it. Refuses encodings other than UTF-8, document types, and anything
+/// that would cost the parser much time or memory.
 ///
-/// It is not a parser: a document that it accepts may still be malformed.
+/// This is not a parser, so a document that passes the check may still be malformed.
 struct MarkupCheck {
     private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
@@ -11,13 +11,13 @@ struct MarkupCheck {
     private let limits: ManifestLimits
     private var position: Int
     private var elements = 0
-    /// The number of namespaces that each open element declares.
+    /// The number of namespaces that each open element declares, outermost element first.
     private var open: [Int] = []
     private var namespaces = 0
 
-    /// Checks a document, and returns it up to the end of its root: players do not read anything after that.
+    /// Checks a document, and returns it up to the end of its root element, because players read nothing after that.
     ///
-    /// - Throws: ``ManifestError`` if it may not be parsed.
+    /// - Throws: ``ManifestError`` if the document must not be parsed.
     static func document(in bytes: [UInt8], limits: ManifestLimits) throws(ManifestError) -> ArraySlice<UInt8> {
         guard bytes.count <= limits.maxBytes else { throw .tooLarge(limit: limits.maxBytes) }
         let text = text(in: bytes)
@@ -34,8 +34,8 @@ struct MarkupCheck {
         return text[..<check.position]
     }
 
-    /// Returns the bytes before the first that is not text: valid UTF-8 without a zero byte cannot pass for UTF-16,
-    /// UTF-32 or EBCDIC.
+    /// Returns the bytes before the first one that is not text. Valid UTF-8 without a zero byte cannot be mistaken for
+    /// UTF-16, UTF-32 or EBCDIC.
     private static func text(in bytes: [UInt8]) -> ArraySlice<UInt8> {
         let text = bytes.prefix { $0 != 0 }
         do throws(UTF8.ValidationError) {
@@ -52,10 +52,10 @@ struct MarkupCheck {
         position = bytes.starts(with: Self.byteOrderMark) ? Self.byteOrderMark.count : 0
     }
 
-    /// Whether the end of the root has been reached.
+    /// Whether the end of the root element has been reached.
     private var isRootClosed: Bool { elements > 0 && open.isEmpty }
 
-    /// Skips everything up to the end of the root.
+    /// Skips everything up to the end of the root element.
     private mutating func passRoot() throws(ManifestError) {
         try checkEncoding()
         while position < bytes.count, !isRootClosed { try next() }
@@ -63,7 +63,7 @@ struct MarkupCheck {
         guard elements > 0 else { throw .notAManifest }
     }
 
-    /// Refuses a document type anywhere and in any case, even in a comment, so that no reader can see one.
+    /// Refuses a document type anywhere and in any case, even within a comment, so that no reader can find one.
     private func refuseDocumentType() throws(ManifestError) {
         for index in 0..<position
         where bytes[index] == UInt8(ascii: "<") && has("<!doctype", at: index, ignoringCase: true) {
@@ -83,7 +83,7 @@ struct MarkupCheck {
         guard parts.count == 2, accepted.contains(where: value.hasPrefix) else { throw .notText(line: 1) }
     }
 
-    /// Skips the next piece of markup, and the text before it.
+    /// Skips the text before the next piece of markup, and the markup itself.
     private mutating func next() throws(ManifestError) {
         guard let start = bytes[position...].firstIndex(of: UInt8(ascii: "<")) else {
             position = bytes.count
@@ -96,7 +96,7 @@ struct MarkupCheck {
             try skip(past: "]]>", from: start + 9)
         } else if has("<?", at: start) {
             try skip(past: "?>", from: start + 2)
-            // Foundation's parser on Linux crashes at a processing instruction that has only a name.
+            // Foundation's parser on Linux crashes on a processing instruction that has only a name.
             let hasData = bytes[start..<(position - 2)].contains { $0 <= 0x20 }
             guard hasData else { throw malformed(.element) }
         } else if has("<!", at: start) {

@@ -7,32 +7,32 @@ import FoundationXML
 
 /// Parses an XML document with Foundation.
 ///
-/// The parser calls this object on its caller's thread, and only until `parse()` returns.
+/// The parser calls this object on the thread that started it, and only until `parse()` returns.
 final class MarkupReader: NSObject, XMLParserDelegate {
     private var root: MarkupElement?
-    /// The elements that are open, outermost first.
+    /// The open elements, outermost first.
     private var open: [MarkupElement] = []
-    /// The text since the last tag: the parser reports one text in many pieces.
+    /// The text since the last tag, collected here because the parser reports one text in many pieces.
     private var text = ""
     private var failure: ManifestError?
 
-    /// The errors of libxml2 that players accept: an unknown version, a namespace that is not a URI, a relative one,
-    /// and an undeclared prefix.
+    /// The libxml2 errors that players tolerate: an unknown version, a namespace that is not a URI, a relative
+    /// namespace URI, and an undeclared prefix.
     private static let accepted: Set<Int> = [97, 99, 100, 201]
 
     /// Parses a document.
     ///
-    /// - Throws: ``ManifestError`` if it is refused unparsed (``MarkupCheck``) or malformed.
+    /// - Throws: ``ManifestError`` if the document is malformed, or if ``MarkupCheck`` refuses to have it parsed.
     static func read(_ bytes: [UInt8], limits: ManifestLimits) throws(ManifestError) -> MarkupElement {
         let document = try MarkupCheck.document(in: bytes, limits: limits)
         let reader = MarkupReader()
-        // From a stream, because the parser refuses long documents in one piece.
+        // The document is passed as a stream, because the parser refuses long documents in one piece.
         let parser = XMLParser(stream: InputStream(data: Data(document)))
         parser.shouldProcessNamespaces = false
         parser.shouldResolveExternalEntities = false
         parser.externalEntityResolvingPolicy = .never
         parser.delegate = reader
-        // On Linux the result is true for some malformed documents, too: only reported errors count.
+        // On Linux, `parse()` returns true even for some malformed documents, so only reported errors count.
         _ = parser.parse()
         if let failure = reader.failure { throw failure }
         guard let root = reader.root, reader.open.isEmpty else { throw .notAManifest }

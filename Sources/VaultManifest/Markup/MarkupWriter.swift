@@ -2,9 +2,9 @@
 struct MarkupWriter {
     private var bytes: [UInt8] = []
 
-    /// Returns the bytes of the document.
+    /// Returns the document's bytes.
     ///
-    /// - Parameter capacity: the approximate size of the document in bytes.
+    /// - Parameter capacity: the document's approximate size in bytes.
     static func write(_ root: MarkupElement, capacity: Int) -> [UInt8] {
         var writer = MarkupWriter()
         writer.bytes.reserveCapacity(capacity)
@@ -16,7 +16,7 @@ struct MarkupWriter {
 
     private mutating func put(_ text: String) { bytes += text.utf8 }
 
-    /// Writes an element recursively: the depth was limited when the document was read.
+    /// Writes an element recursively. That is safe because the depth was limited when the document was read.
     private mutating func put(_ element: MarkupElement) {
         put("<")
         put(element.name)
@@ -40,8 +40,8 @@ struct MarkupWriter {
         put(">")
     }
 
-    /// Writes a text, escaping what would end it, and the white space that a parser would normalize (XML 1.0 §2.11,
-    /// §3.3.3).
+    /// Writes a text, escaping the characters that would end it and the white space that a parser would normalize (XML
+    /// 1.0 §2.11, §3.3.3).
     private mutating func put(escaping text: String, inAttribute: Bool) {
         for byte in text.utf8 {
             switch byte {
