@@ -1,7 +1,7 @@
 import VaultFetch
 import VaultModel
 
-/// A small answer from an origin, read whole into memory and never stored.
+/// A small answer from an origin, read entirely into memory and never stored.
 struct BufferedAnswer: Sendable {
     let bytes: [UInt8]
     /// The URL that answered.
@@ -11,7 +11,7 @@ struct BufferedAnswer: Sendable {
     /// The media type as the origin stated it; nil if it stated none.
     let type: String?
 
-    /// Why an answer is not read although the origin sends one.
+    /// Why an answer was not read completely although the origin sent one.
     enum Refusal: Error {
         case tooLarge
         case tooSlow
@@ -50,7 +50,7 @@ struct BufferedAnswer: Sendable {
             bytes += more
             guard bytes.count <= limit else { throw Refusal.tooLarge }
         }
-        // Some origins state a coding that their bytes do not have.
+        // Some origins state a content coding that their bytes do not use.
         if ResponseCheck.isGzip(response.head), Gzip.begins(bytes) { bytes = try expanded(bytes, upTo: limit) }
         return BufferedAnswer(
             bytes: bytes, location: response.head.location ?? request.url, movedTo: response.head.movedTo,

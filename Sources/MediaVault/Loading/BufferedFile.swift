@@ -2,25 +2,27 @@ import VaultFetch
 import VaultModel
 import VaultStorage
 
-/// A small file read whole into memory, so that many of them can be stored together.
+/// A small file that was read entirely into memory, so that it can be stored together with others.
 struct BufferedFile: Sendable {
     let bytes: [UInt8]
     let information: ContentInformation
     let freshness: Freshness
-    /// Where it came from.
+    /// The URL, fields and reach with which the file was requested.
     let source: OriginURLs.Source
 }
 
 extension ResourceLoader {
-    /// Fetches a file that nothing is known about yet, if it is small.
+    /// Fetches a file about which nothing is known yet, if it is small.
     ///
     /// - Parameters:
     ///   - limit: the maximum size of a small file in bytes.
     ///   - refusesPages: whether a web page is refused, whatever its size.
     ///   - taking: called with the number of bytes that have just arrived; may wait before more are taken.
-    /// - Returns: nil if the file must be fetched like any other resource: it is large, its length is unknown, or the
-    ///   origin failed in a way that may pass. The answer with a large file is kept for the next request.
-    /// - Throws: ``VaultError`` if the origin refuses for good, with code `notMedia` for a page; `CancellationError`.
+    /// - Returns: the file; nil if it must be fetched like any other resource, because it is large, its length is
+    ///   unknown, a player uses it, or the origin failed in a way that may pass. The answer with a large file is kept
+    ///   for the next request.
+    /// - Throws: ``VaultError`` if the origin's refusal is final, or with code `notMedia` if the file is a page that is
+    ///   to be refused; `CancellationError`.
     func fetchIfSmall(
         limit: Int64, refusingPages refusesPages: Bool, taking: (Int) async throws -> Void
     ) async throws -> BufferedFile? {
@@ -55,7 +57,7 @@ extension ResourceLoader {
         }
     }
 
-    /// Whether nothing is known of the resource, nothing reads it, and its bytes may be fetched and stored.
+    /// Whether nothing is known about the resource, nothing reads it, and its bytes may be fetched and stored.
     private var isUntouched: Bool {
         look { state in
             state.information == nil && state.readers.isEmpty && state.fetches.isEmpty && state.refusal == nil
@@ -74,7 +76,7 @@ extension ResourceLoader {
             store.countFetched(Int64(more.count))
             bytes += more
             try await taking(more.count)
-            // A player that has come reads through the loader, and so must the rest of the download.
+            // If a player has begun to read through the loader, the rest of the download must go through it, too.
             guard isUntouched else { return nil }
         }
         return bytes.count == length ? bytes : nil
@@ -82,7 +84,7 @@ extension ResourceLoader {
 }
 
 extension ResponseContent {
-    /// The length of a file that is sent whole; nil if it is not, or if the length is not stated.
+    /// The length of a file that is sent whole; nil if only part of it is sent, or if the length is not stated.
     fileprivate var wholeLength: Int64? {
         switch self {
         case .whole(let length): length

@@ -2,15 +2,17 @@ import VaultFetch
 import VaultModel
 import VaultStorage
 
-/// Whether an origin's entity tags identify versions of a resource, or only the node that answered: a value.
+/// A value with the evidence for whether an origin's entity tags identify a resource's versions, or only the node that
+/// answered.
 ///
-/// Nodes behind one host name, such as those of a CDN, may give the same bytes different entity tags. If validators
-/// reappear after others have contradicted them, they come from another node of the same origin.
+/// The nodes behind one host name, such as those of a CDN, may send the same bytes with different entity tags.
+/// Validators that reappear after others have contradicted them come from another node of the same origin.
 struct EntityTagReliability {
     private var length: Int64?
-    /// The contradicted validators, oldest first. They belong to seemingly different versions of one length.
+    /// The contradicted validators, oldest first. They belong to seemingly different versions that have the same
+    /// length.
     private var contradicted: [Validators] = []
-    /// Whether the origin's entity tags were found to identify nodes, not versions, and are ignored.
+    /// Whether the origin's entity tags were found to identify nodes rather than versions, so that they are ignored.
     private(set) var ignoresTags = false
 
     private static let most = 8
@@ -23,25 +25,26 @@ struct EntityTagReliability {
         if contradicted.count > Self.most { contradicted.removeFirst() }
     }
 
-    /// Whether these validators reappear after they were contradicted.
+    /// Returns whether these validators have reappeared after being contradicted.
     func isBack(_ validators: Validators, length: Int64?) -> Bool {
         length == self.length && contradicted.contains(validators)
     }
 
-    /// Ignores the origin's entity tags permanently.
+    /// Marks the origin's entity tags as ignored from now on.
     mutating func ignoreTags() { ignoresTags = true }
 }
 
-// Which validators of an answer count: those that identify a version, not a node of the origin.
+// Decides which of an answer's validators count: those that identify a version rather than a node of the origin.
 extension ResourceLoader {
-    /// Whether the origin's entity tags are ignored, by the operator's choice or because they were found to be useless.
+    /// Whether the origin's entity tags are ignored, by the operator's choice or because they were found to identify
+    /// nodes.
     private var ignoresTags: Bool { look { ignoresTags($0.entityTags) } }
 
     private func ignoresTags(_ tags: EntityTagReliability) -> Bool {
         tags.ignoresTags || names.ignoresEntityTag(of: url.host)
     }
 
-    /// What is known of the representation being read, without its entity tag if that is ignored.
+    /// The content information of the representation being read, without its entity tag if entity tags are ignored.
     var known: ContentInformation? {
         guard var information = look({ $0.information }) else { return nil }
         if ignoresTags { information.validators = information.validators.withoutTag }
@@ -56,24 +59,24 @@ extension ResourceLoader {
         }
     }
 
-    /// Returns the head of a new answer, with a date, and without its entity tag if that is ignored.
+    /// Returns a new answer's head, with a date in any case, and without its entity tag if entity tags are ignored.
     func heard(_ head: OriginHead) -> OriginHead {
         let dated = head.dated(store.now())
         return ignoresTags ? dated.withoutEntityTag : dated
     }
 
-    /// Whether the representation is filled from one connection alone.
+    /// Whether one connection alone must fill the representation.
     ///
-    /// This is so if no validator distinguishes it from another version, and the operator has not declared the content
-    /// of the origin's host immutable. Each URL is judged separately: another URL of the same title may have other
-    /// bytes.
+    /// This is so if the representation was imported, or if no validator distinguishes it from another version and the
+    /// operator has not declared the content of the origin's host immutable. Each URL is judged separately, because
+    /// another URL of the same title may serve other bytes.
     var isBound: Bool { isBound(at: urls.current.url) }
 
-    /// Whether the representation is filled from one connection alone when more of it is requested from this URL.
+    /// Returns whether one connection alone must fill the representation when more of it is requested from this URL.
     func isBound(at url: MediaURL) -> Bool { look { isBound($0.information, $0.entityTags, at: url) } }
 
-    /// ``isBound(at:)`` for a state that is being changed: the loader's own findings may be of an earlier
-    /// representation.
+    /// Does the same as ``isBound(at:)`` for a state that is being changed, because the loader's own state may still be
+    /// that of an earlier representation.
     func isBound(_ information: ContentInformation?, _ tags: EntityTagReliability, at url: MediaURL) -> Bool {
         information.map { isBound($0, at: url, ignoresTags: ignoresTags(tags)) } ?? false
     }
@@ -86,9 +89,9 @@ extension ResourceLoader {
         return !names.isImmutable(host: url.host) || !isSource(url, of: information)
     }
 
-    /// Whether the bytes of a representation came from this URL, as the key policy compares URLs.
+    /// Returns whether a representation's bytes came from this URL, comparing URLs as the key policy does.
     ///
-    /// Without a content id they always did: the key policy named the resource after the URL.
+    /// Without a content id they always did, because the key policy named the resource after the URL.
     func isSource(_ url: MediaURL, of information: ContentInformation) -> Bool {
         guard record.key.contentID != nil else { return true }
         guard let source = information.source else { return false }
@@ -96,7 +99,7 @@ extension ResourceLoader {
             && names.isImmutable(host: source.host) == names.isImmutable(host: url.host)
     }
 
-    /// Adds to information the URL of its first bytes, if the resource may have several URLs.
+    /// Adds the URL of the first bytes to content information, if the resource may have several URLs.
     func naming(_ url: MediaURL, in information: ContentInformation) -> ContentInformation {
         guard record.key.contentID != nil else { return information }
         var information = information
@@ -112,15 +115,16 @@ extension ResourceLoader {
             ? EntityTag(weak: entityTag.opaque) : entityTag
     }
 
-    /// Maximum requests for the answer of another node.
+    /// The maximum number of requests made to get an answer from another node.
     private static let mostProbes = 5
-    /// Maximum such requests without a date: an origin that sends two different tags at once tags every answer anew.
+    /// The maximum number of these requests if the answers have no date. One is enough, because an origin that sends
+    /// two different tags in a row tags every answer anew.
     private static let mostProbesWithoutDate = 1
 
-    /// Whether an answer with a seemingly different version is from another node that has the same version.
+    /// Returns whether an answer with a seemingly different version comes from another node that has the same version.
     ///
-    /// This is so if length and date are equal, and the entity tags alternate or differ each time. After that, only the
-    /// date counts or, without a date, the connection. One caller at a time.
+    /// This is so if length and date are equal, and the entity tags alternate or differ each time. From then on, only
+    /// the date counts or, without a date, the connection. Only one caller at a time may call this.
     func isFromOtherNode(_ head: OriginHead, _ content: ResponseContent) async throws -> Bool {
         if case .unsatisfiable = content { return false }
         guard let known, content.length == nil || content.length == known.length else { return false }
@@ -141,9 +145,10 @@ extension ResourceLoader {
         return true
     }
 
-    /// Whether the origin sent everything instead of a range because another node has a weak tag for the same version.
+    /// Returns whether the origin sent the whole resource instead of a range because another node has a weak tag for
+    /// the same version.
     ///
-    /// After that, only the date counts. One caller at a time.
+    /// If so, only the date counts from then on. Only one caller at a time may call this.
     func isFromNodeWithWeakTag(_ head: OriginHead, asked: OriginRequest) async throws -> Bool {
         guard let known, let mine = known.validators.strongTag, asked.ifRange == mine.description,
             let theirs = head.validators.entityTag, theirs.isWeak, theirs.matchesWeakly(mine),
@@ -163,10 +168,10 @@ extension ResourceLoader {
         try await learn(settled)
     }
 
-    /// Whether the origin, asked again, sends the same length and date with another entity tag.
+    /// Returns whether the origin, asked again, sends the same length and date with another entity tag.
     ///
-    /// The time limit is short: the answer that raised the question waits, and some origins send no second answer while
-    /// a first is open.
+    /// The time limit is short, because the answer that raised the question is held up meanwhile, and some origins send
+    /// no second answer while a first is open.
     private func originVaries(otherThan validators: Validators, length: Int64?) async throws -> Bool {
         do {
             return try await contact.within(look { $0.retry.policy.probeTimeLimit }) { [self] in

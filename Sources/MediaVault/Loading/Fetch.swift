@@ -2,16 +2,16 @@ import VaultFetch
 import VaultModel
 import VaultStorage
 
-/// One transfer of one gap.
+/// One transfer that fills one gap.
 ///
 /// It receives bytes from the origin for all readers of the gap, while ``FetchSealer`` seals them.
 struct Fetch {
     let id: FetchState.ID
     let loader: ResourceLoader
 
-    /// Runs until the gap is filled, no reader needs it any more, or the origin fails.
+    /// Runs until the gap is filled, no reader needs its bytes any more, or the origin fails.
     ///
-    /// Returns when everything received is sealed and committed.
+    /// Returns once everything received is sealed and committed.
     func run() async {
         let sealer = FetchSealer(id: id, loader: loader)
         async let sealing: Void = sealer.run()
@@ -31,7 +31,7 @@ struct Fetch {
 
     private static let wrongEnd = OriginFailure(.invalidResponse, "it sent more bytes than it stated")
 
-    /// Discards the bytes of the answer, so that none of them are held.
+    /// Discards the answer's bytes, so that none of them are held.
     private func discardBytes() async {
         let segments = loader.change { $0.forgetBytes(of: id) }
         // The store remembers the segments that it cannot discard now.
@@ -64,7 +64,7 @@ struct Fetch {
                     }
                     take(more)
                 } catch is OriginFailure {
-                    // All bytes that the head states have arrived.
+                    // The failure does not matter, because all bytes that the head states have arrived.
                     noteEnd()
                 }
             }
@@ -72,10 +72,10 @@ struct Fetch {
         } catch is CancellationError {
             return nil
         } catch let failure as OriginFailure {
-            // The reader continues after the bytes that arrived before the connection broke.
+            // Keep the bytes that arrived before the connection broke; the reader continues after them.
             noteEnd()
             if failure.kind == .unreachable { loader.noteContact(isReachable: false) }
-            // An origin that drops a client that takes nothing is not at fault.
+            // The origin is not at fault if it drops a client that takes nothing.
             if failure.kind != .interrupted || !loader.look({ $0.fetches[id]?.hasStoodStill ?? false }) {
                 loader.originErrors.count(failure)
             }
@@ -86,8 +86,8 @@ struct Fetch {
         }
     }
 
-    /// Notes whether only the end of the body proves that it is just the range: an origin may send the whole file under
-    /// the head of a range, and framing without a length does not reveal that.
+    /// Records whether only the end of the body can prove that the body is just the range. An origin may send the whole
+    /// file under the head of a range, and framing without a length does not reveal that.
     private func noteFraming(_ head: OriginHead) {
         let isFramed = head.fields["Content-Length"] != nil && head.fields["Transfer-Encoding"] == nil
         loader.change { state in
@@ -134,16 +134,17 @@ struct Fetch {
         }
     }
 
-    /// Thrown to repeat a request whose condition no longer applies, as the answer depends on that condition.
+    /// The error thrown to repeat a request, because its condition no longer applies and its answer depends on that
+    /// condition.
     private struct AskAgain: Error {
         var what = Asked.rangeUnlessChanged
     }
 
     /// What a request asks for.
     private enum Asked {
-        /// The wanted range, if the representation is the known one.
+        /// The wanted range if the representation is still the known one; otherwise the whole resource.
         case rangeUnlessChanged
-        /// The wanted range of any representation.
+        /// The wanted range of whatever representation the origin has.
         case range
         case whole
     }
@@ -151,7 +152,7 @@ struct Fetch {
     private func take(_ bytes: [UInt8]) {
         loader.change { state in
             let (used, effects) = state.received(bytes, by: id, now: .now)
-            // Counted before a reader that has its last byte can ask for the total.
+            // Count the bytes before a reader that has its last byte can ask for the total.
             loader.store.countFetched(used)
             return effects
         }
@@ -163,13 +164,13 @@ struct Fetch {
             guard let fetch = state.fetches[id], fetch.isActive else { return nil }
             guard what != .whole else { return OriginRequest(url: url) }
             let isCut = fetch.end < state.information?.length ?? .max
-            // Bytes kept apart from the representation may be of any version.
+            // A separate fetch's bytes may belong to any version.
             let condition = what == .rangeUnlessChanged && !fetch.isSeparate ? known?.validators.ifRange : nil
             return OriginRequest(url: url, first: fetch.start, end: isCut ? fetch.end : nil, ifRange: condition)
         }
     }
 
-    /// Waits until a reader is near enough; returns false if the transfer must end.
+    /// Waits until the receiver may take more bytes; returns false if the transfer must end.
     private func mayReceive() async throws -> Bool {
         while true {
             try Task.checkCancellation()
@@ -194,8 +195,9 @@ struct Fetch {
         _ head: OriginHead, _ body: PeekableBody, asked: OriginRequest, at time: Int64
     ) async throws {
         try await loader.awaitBeginning(of: body, head, asked: asked)
-        // Process one answer at a time, so that two first answers, or two that bring the same change, do not count as
-        // two changes. The representation of the bytes is recorded before the next answer may begin another.
+        // Process one answer at a time, so that two first answers, or two answers that bring the same change, do not
+        // count as two changes. The representation that the bytes belong to is recorded before the next answer may
+        // begin another one.
         try await loader.answers.exclusively {
             let content = try await takeIn(loader.heard(head), body, asked: asked, at: time)
             if head.isEndless, content.length == nil {
@@ -238,7 +240,8 @@ struct Fetch {
                 throw OriginFailure(.invalidResponse, "it sent a web page or an error in place of media")
             }
         }
-        // A range without a condition is requested only after an answer with everything that was not from another node.
+        // A range is requested without a condition only after the origin sent the whole resource and that answer was
+        // not from another node.
         let isDecided = asked.first != nil && asked.ifRange == nil && known?.validators.ifRange != nil
         if case .changed(let content) = verdict, !isDecided, try await loader.isFromOtherNode(head, content) {
             if case .whole = content, asked.ifRange != nil { throw AskAgain() }
@@ -268,11 +271,12 @@ struct Fetch {
             throw VaultError(.changed, "\(loader.url) has changed at its origin")
         case (.changed, _):
             if case .whole = verdict.content, asked.ifRange != nil {
-                // Everything before the awaited byte would have to arrive first.
+                // Request only the range, because everything before the awaited byte would have to arrive first.
                 if known?.supportsRanges == true, asked.first ?? 0 > FetchState.reach, isAwaited {
                     throw AskAgain(what: .range)
                 }
-                // The whole was sent because the representation changed, which says nothing about range support.
+                // The origin sent the whole resource because the representation changed, which says nothing about range
+                // support.
                 information.supportsRanges = head.fields["Accept-Ranges"]?.isEqualIgnoringCase("bytes") ?? false
             }
             _ = try await begin(information, head, time, verdict.content, asked.url)
@@ -280,7 +284,7 @@ struct Fetch {
         return verdict.content
     }
 
-    /// Returns how the answer's bytes relate to the representation being read.
+    /// Returns how the answer's bytes are used for the representation being read.
     private func share(
         with known: ContentInformation, from connection: UInt64?, _ url: MediaURL
     ) -> LoaderState.Share {
@@ -297,7 +301,7 @@ struct Fetch {
         _ url: MediaURL
     ) async throws -> ResponseContent {
         loader.change { state in
-            // The fetch was apart only from the representation that ends now.
+            // The fetch was separate only from the representation that ends now.
             if state.fetches[id]?.isSeparate == true { state.fetches[id]?.destination = .readers }
             for reader in state.readers.keys where state.readers[reader]?.fetch == id {
                 state.readers[reader]?.isSeparate = false
@@ -311,12 +315,13 @@ struct Fetch {
         return content
     }
 
-    /// Whether a reader can use another representation: one that has begun with the previous one cannot.
+    /// Whether any of the fetch's readers can use another representation. A reader whose answer has begun cannot.
     private var isAwaited: Bool {
         loader.look { state in state.readers.values.contains { $0.fetch == id && !$0.hasBegun } }
     }
 
-    /// Records the private hosts that more bytes of the representation come from, before a reader gets any of them.
+    /// Records the private hosts that further bytes of the representation come from, before any reader gets these
+    /// bytes.
     private func noteHosts(of news: ContentInformation, _ known: ContentInformation) async throws -> Set<String>? {
         let isConfirmed = known.validators != Validators() || loader.look(\.present.isEmpty)
         let hosts = known.privateHosts(with: news, isConfirmed: isConfirmed)
@@ -326,7 +331,8 @@ struct Fetch {
         return hosts
     }
 
-    /// Records the URL that a representation's first bytes come from; one known only from HEAD has none yet.
+    /// Records the URL that a representation's first bytes come from. A representation known only from HEAD has none
+    /// recorded yet.
     private func noteSource(_ url: MediaURL, _ known: ContentInformation) async throws -> MediaURL? {
         guard loader.look(\.present.isEmpty), let information = loader.look({ $0.information }) else {
             return known.source
@@ -344,13 +350,13 @@ struct Fetch {
         if case .unsatisfiable(nil) = content, known.length == nil, let first = asked.first,
             loader.look({ $0.present.contains(first - 1) })
         {
-            // The length was unknown: nothing follows the last byte that is present.
+            // The length was unknown, but nothing follows the last byte that is present.
             information.length = first
         }
         if case .unsatisfiable = content {
         } else {
             information.supportsRanges = news.supportsRanges
-            // The type may be unconfirmed (from HEAD), which some origins answer carelessly.
+            // While no bytes are present, the type may come from HEAD, which some origins answer carelessly.
             if loader.look(\.present.isEmpty) { information.type = news.type ?? known.type }
         }
         if information != known { try await loader.learn(information) }
@@ -367,7 +373,7 @@ struct Fetch {
         throw error
     }
 
-    /// Records the length at the end of the body if it was unknown.
+    /// Records the length at the end of the body, if it was unknown.
     ///
     /// - Throws: ``OriginFailure`` if the body ended early.
     private func reachedEnd() async throws {
@@ -375,9 +381,9 @@ struct Fetch {
             (state.fetches[id]?.present ?? 0, state.fetches[id]?.end ?? 0)
         }
         if end == .max {
-            // Bytes apart from the representation say nothing about its length.
+            // A separate transfer's bytes say nothing about the representation's length.
             guard !loader.change({ $0.endSeparateReaders(of: id) }) else { return }
-            // If another answer begins a new representation first, that ends this fetch.
+            // If another answer begins a new representation first, it ends this fetch.
             try await loader.answers.exclusively {
                 let known = loader.look { $0.fetches[id] == nil ? nil : $0.information }
                 guard var information = known, information.length == nil else { return }

@@ -1,34 +1,34 @@
 import DequeModule
 import VaultModel
 
-/// One transfer of one gap as the loader sees it.
+/// The loader's view of one transfer that fills one gap.
 ///
-/// A value, changed under the loader's lock.
+/// It is a value, changed only under the loader's lock.
 struct FetchState {
     /// The phase of a transfer.
     enum Phase: Int, Comparable {
-        /// The request was sent; its head has not arrived.
+        /// The request is being made; the head of its answer has not arrived.
         case requesting
-        /// The head is valid; bytes arrive.
+        /// The head was valid, and bytes are arriving.
         case receiving
-        /// The transfer must end, keeping its bytes. Readers that continue start another fetch.
+        /// The transfer must end, but its bytes are kept. Readers that need more bytes start another fetch.
         case released
-        /// No more bytes come: the rest is sealed, then the fetch is removed.
+        /// No more bytes will come. The remaining ones are sealed, then the fetch is removed.
         case ended
-        /// Everything is done, but unstored bytes wait for readers that have not had them yet.
+        /// The transfer is over, but unstored bytes are kept for readers that have not taken them yet.
         case keptForReaders
 
         static func < (one: Phase, other: Phase) -> Bool { one.rawValue < other.rawValue }
     }
 
-    /// Where the bytes of a transfer go.
+    /// Where a transfer's bytes go.
     enum Destination {
         /// Into the store, and to the readers.
         case store
-        /// Only to the readers: the store refuses bytes, or the mode stores none.
+        /// Only to the readers, because the store refuses bytes or the mode stores none.
         case readers
-        /// Only to the readers that requested them: no validator shows that the bytes are of the representation being
-        /// read.
+        /// Only to the readers that requested them, because the bytes belong to an earlier representation, or no
+        /// validator shows that they belong to the one being read.
         case ownReaders
     }
 
@@ -36,90 +36,94 @@ struct FetchState {
     typealias ID = Int
 
     let id: ID
-    /// The first byte wanted.
+    /// The offset of the first byte wanted.
     private(set) var start: Int64
-    /// One past the last byte wanted; `Int64.max` if the end is unknown. Another fetch may shorten it.
+    /// One past the last byte wanted; `Int64.max` if the end is unknown. Adding another fetch may lower it.
     var end: Int64
     private(set) var phase = Phase.requesting
     /// Whether the fetch is extended to whole blocks, so that held ranges begin and end at block boundaries.
     var isExtendedToBlocks = false
-    /// When an extended fetch lost its last reader; nil while it has one.
+    /// When an extended fetch lost its last reader; nil while it has a reader.
     var leftSince: ContinuousClock.Instant?
-    /// How many bytes were requested, if the answer brings less than a block of them; nil otherwise.
+    /// The number of bytes requested, if the answer brings fewer than that and less than a block; nil otherwise.
     var requestedOfTinyAnswer: Int64?
     /// Whether an answer with another representation is rejected.
     var keepsRepresentation = false
-    /// Where its bytes go.
+    /// Where the fetch's bytes go.
     var destination = Destination.store
-    /// The representation that the answer's bytes belong to; nil before the head arrives, or if the store has none.
+    /// The representation that the answer's bytes belong to; nil before the head arrives, or if the record has no
+    /// representation.
     var representation: RepresentationID?
-    /// The bytes received last.
+    /// The most recently received bytes.
     private(set) var recent: RecentBytes
     /// One past the last byte that the sealer has taken.
     var takenTo: Int64
-    /// One past the last byte that is sealed in a segment, or known to be held elsewhere.
+    /// One past the last byte that is sealed in a segment or known to be held elsewhere.
     var sealedTo: Int64
     /// One past the last byte that passed through unstored before the store took bytes again.
     var unstoredTo: Int64 = 0
-    /// Where sealing was restarted after the disk was full.
+    /// The offset at which sealing was restarted after the disk was full; nil if it was not.
     var rewoundAt: Int64?
     /// The offset that the fastest reader has reached.
     var demand: Int64
-    /// The offset that the slowest reader has reached, if nothing else brings that reader's bytes; else `Int64.max`.
+    /// The offset that the slowest reader has reached, if no other transfer can bring that reader's bytes; otherwise
+    /// `Int64.max`.
     var slowest = Int64.max
-    /// One past the last byte that the answer's head states; nil before the head arrives, or if it states none.
+    /// One past the last byte of the range that the answer's head states; nil before the head arrives, or if it states
+    /// no end.
     var statedEnd: Int64?
-    /// Whether the body went on past the end that the head states; then no byte of it can be trusted.
+    /// Whether the body continued past the end that the head states, so that none of its bytes can be trusted.
     var hasWrongEnd = false
-    /// Whether only the end of the body would prove that its bytes are those of the range, and that end was not seen.
+    /// Whether only the end of the body can prove that its bytes are those of the range, and that end has not been
+    /// seen.
     var isUnproven = false
-    /// The segments that its bytes were sealed in.
+    /// The segments in which the fetch's bytes were sealed.
     var segments: Set<SegmentID> = []
-    /// When the transfer began to wait for its readers; nil while it does not wait.
+    /// When the transfer began to wait for its readers or its sealer; nil while it is not waiting.
     var pausedSince: ContinuousClock.Instant?
-    /// Whether the transfer has waited so long for its readers that the origin may have dropped it.
+    /// Whether the transfer has waited so long for its readers that the origin may have dropped the connection.
     var hasStoodStill = false
     /// When the last byte arrived.
     var lastByte: ContinuousClock.Instant
-    /// Whether bytes arrived since the sealer last closed a segment.
+    /// Whether bytes have arrived since the sealer was last told to close its segment.
     var isDirty = false
     /// Whether the sealer must close the segment that it is writing.
     var wantsFlush = false
-    /// Whether the sealer waits for bytes that another fetch seals.
+    /// Whether the sealer is waiting for bytes that another fetch is to seal.
     var waitsForOther = false
     var receiverSignal = WakeFlag()
     var sealerSignal = WakeFlag()
 
-    /// How far ahead of the fastest reader bytes are taken from the network.
+    /// How far ahead of the fastest reader the transfer takes bytes from the network, in bytes.
     ///
-    /// This is no further than a player needs, unless its reader takes bytes faster than they arrive one window at a
-    /// time.
+    /// The window stays as small as a player needs, and grows only if a reader takes bytes faster than one window at a
+    /// time brings them.
     private(set) var window = leastWindow
-    /// Whether the window has held the receiver back since it last grew.
+    /// Whether the window has held the receiver back since the window last grew.
     private var wasHeldBack = false
 
     static let leastWindow: Int64 = 64 << 10
     private static let mostWindow: Int64 = 1 << 20
-    /// How far behind the fastest reader bytes are kept for a reader that no other fetch can serve.
+    /// How far behind the fastest reader, in bytes, received bytes are kept for a reader that no other fetch can serve.
     static let mostBehind: Int64 = 4 << 20
-    /// The window is at most 1/32 of the bytes that readers have taken: sockets buffer megabytes before a player's pace
-    /// shows.
+    /// The divisor that limits the window to 1/32 of the bytes that readers have taken, because sockets buffer
+    /// megabytes before a player's pace shows.
     private static let windowShare: Int64 = 32
-    /// How many unsealed bytes wake the sealer: one block.
+    /// The number of unsealed bytes that wakes the sealer: one block.
     static let sealingBatch: Int64 = 32 << 10
-    /// How far the receiver may be ahead of the sealer.
+    /// How far the receiver may be ahead of the sealer, in bytes.
     static let mostUnsealed: Int64 = 512 << 10
-    /// How far behind a reader a transfer may be for the reader to wait for it rather than start another.
+    /// How far behind a reader, in bytes, a transfer may be for the reader to wait for it rather than start another.
     static let reach: Int64 = 256 << 10
     /// How long a transfer is kept for stalled readers.
     static let patience: Duration = .seconds(30)
-    /// How long readers take nothing before they count as stalled.
+    /// How long readers must take no bytes before they count as stalled.
     static let stallTime: Duration = .seconds(1)
-    /// How long an extended fetch may continue after its last reader has left, and how many such fetches a loader may
-    /// have.
+    /// How long an extended fetch may continue after its last reader has left, and how many of these fetches a loader
+    /// may have (`mostLeft`).
     static let unreadTimeLimit: Duration = .seconds(2)
     static let mostLeft = 4
-    /// How long to wait for more bytes before the short block is sealed.
+    /// How long to wait for more bytes before a short block is sealed.
     static let quiet: Duration = .seconds(5)
 
     init(id: ID, range: ByteRange, now: ContinuousClock.Instant) {
@@ -136,33 +140,34 @@ struct FetchState {
     /// One past the last byte received.
     var present: Int64 { recent.end }
 
-    /// Whether bytes are stored; otherwise they only pass through.
+    /// Whether the transfer's bytes are stored; otherwise they only pass through.
     var isStoring: Bool { destination == .store }
 
-    /// Whether its bytes are only for the readers that requested them.
+    /// Whether the transfer's bytes are only for the readers that requested them.
     var isSeparate: Bool { destination == .ownReaders }
 
-    /// Whether more bytes will come.
+    /// Whether more bytes are expected.
     var isActive: Bool { phase == .requesting || phase == .receiving }
 
-    /// Whether the fetch still has to bring bytes that a reader wants.
+    /// Returns whether the fetch has yet to bring bytes that a reader wants.
     func owes(_ reader: ReaderState) -> Bool { reader.position < end && reader.end > present }
 
-    /// Whether all bytes that the answer's head states have arrived, and only the end of the body is awaited.
+    /// Whether all bytes announced by the answer's head have arrived, so that only the end of the body is awaited.
     var awaitsEnd: Bool { phase == .receiving && statedEnd == present }
 
-    /// Whether no more bytes come.
+    /// Whether reception has ended.
     var hasEnded: Bool { phase == .ended || phase == .keptForReaders }
 
-    /// Advances to a phase, never back to an earlier one.
+    /// Advances to a phase; never returns to an earlier one.
     mutating func enter(_ next: Phase) { phase = max(phase, next) }
 
-    /// The bytes still to come.
+    /// The range of the bytes still to come.
     var remaining: ByteRange { isActive ? present..<max(present, end) : present..<present }
 
     /// Returns the bytes still to come that a reader should wait for.
     ///
-    /// These are the bytes near those that have arrived, or all of them if the origin does not support ranges.
+    /// These are the bytes close to those already received, or all remaining bytes if the origin does not support
+    /// ranges.
     func near(supportsRanges: Bool) -> ByteRange {
         guard supportsRanges else { return remaining }
         return remaining.clamped(to: present..<min(max(present, demand), .max - Self.reach) + Self.reach)
@@ -173,16 +178,17 @@ struct FetchState {
         present - window < demand && (!isStoring || present - sealedTo < Self.mostUnsealed)
     }
 
-    /// Whether there are enough bytes to wake the sealer.
+    /// Whether enough unsealed bytes have arrived to wake the sealer.
     var isWorthSealing: Bool { present - takenTo >= Self.sealingBatch }
 
-    /// Records that the receiver waits for readers or for the sealer.
+    /// Records that the receiver is waiting for readers or for the sealer.
     mutating func holdBack(now: ContinuousClock.Instant) {
         wasHeldBack = true
         pausedSince = pausedSince ?? now
     }
 
-    /// Records that a reader has taken all bytes and waits; widens the window if it held the receiver back.
+    /// Records that a reader has taken all received bytes and is waiting; widens the window if it held the receiver
+    /// back.
     mutating func noteWaiting(at position: Int64) {
         guard wasHeldBack, position >= present else { return }
         wasHeldBack = false
@@ -191,7 +197,7 @@ struct FetchState {
 
     /// Frees memory while readers are stalled.
     ///
-    /// When they continue, they read sealed bytes from the segment, and the window starts small again.
+    /// When the readers continue, they read sealed bytes from segments, and the window starts at its minimum again.
     mutating func rest() {
         window = Self.leastWindow
         recent.drop(before: min(isStoring && demand >= unstoredTo ? sealedTo : demand, neededFrom))
@@ -200,10 +206,10 @@ struct FetchState {
     /// Extends the fetch to the end of its answer, because no other fetch may bring the bytes that follow.
     mutating func goOn() { end = answerEnd }
 
-    /// One past the last byte that its answer brings; `Int64.max` if the head does not state it.
+    /// One past the last byte that the answer brings; `Int64.max` if its head states no end.
     var answerEnd: Int64 { statedEnd ?? .max }
 
-    /// Restarts at byte 0, for an origin that sends everything whatever was requested.
+    /// Restarts at byte 0, because the origin sends the whole resource whatever range was requested.
     mutating func restartAtZero(end: Int64) {
         start = 0
         self.end = end
@@ -214,7 +220,7 @@ struct FetchState {
 
     /// Appends received bytes, up to the end of the range.
     ///
-    /// - Returns: how many were taken.
+    /// - Returns: the number of bytes appended.
     mutating func append(_ bytes: [UInt8], now: ContinuousClock.Instant) -> Int64 {
         lastByte = now
         isDirty = true
@@ -224,7 +230,7 @@ struct FetchState {
         return min(Int64(bytes.count), max(0, room))
     }
 
-    /// Returns whether to close the segment that is being written, and resets the request to do so.
+    /// Returns whether the sealer must close the segment being written, and clears that request.
     mutating func takeFlush() -> Bool {
         guard wantsFlush else { return false }
         wantsFlush = false
@@ -232,19 +238,20 @@ struct FetchState {
         return true
     }
 
-    /// Frees bytes that are sealed and that the fastest reader has had.
+    /// Frees the bytes that the fastest reader has taken, except those that are yet to be sealed or are kept for a
+    /// slower reader.
     mutating func trim() {
         let unsealed = isStoring ? sealedTo : present
         recent.drop(before: min(demand, unsealed, neededFrom))
     }
 
-    /// The first byte that is kept for the slowest reader.
+    /// The offset of the first byte that is kept for the slowest reader.
     private var neededFrom: Int64 { max(slowest, demand - Self.mostBehind) }
 }
 
-/// The bytes that a fetch received last, in chunks as they arrived.
+/// A fetch's most recently received bytes, in the chunks in which they arrived.
 ///
-/// Readers take them before they are sealed, and the sealer takes them to seal them.
+/// Readers take the bytes without waiting for them to be sealed, and the sealer takes them to seal them.
 struct RecentBytes {
     private struct Chunk {
         let start: Int64
@@ -254,10 +261,10 @@ struct RecentBytes {
 
     private var chunks = Deque<Chunk>()
 
-    /// One past the last byte.
+    /// One past the last byte received.
     private(set) var end: Int64
 
-    /// The offset of the first byte that is still present.
+    /// The offset of the first byte that is still in memory.
     var start: Int64 { chunks.first?.start ?? end }
 
     init(at start: Int64) { end = start }
@@ -268,7 +275,7 @@ struct RecentBytes {
         end += Int64(bytes.count)
     }
 
-    /// Returns the bytes from `offset` to the end of its chunk, but not past `limit`; nil if they are not present.
+    /// Returns the bytes from `offset` to the end of its chunk, but not past `limit`; nil if they are not in memory.
     func bytes(from offset: Int64, limit: Int64) -> ArraySlice<UInt8>? {
         guard offset >= start, offset < end, offset < limit else { return nil }
         guard let chunk = chunks.first(where: { $0.end > offset }) else { return nil }

@@ -1,9 +1,9 @@
 import VaultModel
 import VaultStorage
 
-/// Seals the bytes of an import into segments. Calls block.
+/// Seals an import's bytes into segments. Its calls block.
 ///
-/// An import can be ended from elsewhere at any time, even while it waits for the file; nothing is stored afterwards.
+/// Other code can end an import at any time, even while the import waits for the file; nothing is stored afterwards.
 final class ImportWriter: Sendable {
     private let store: VaultStore
     private let length: Int64
@@ -12,7 +12,7 @@ final class ImportWriter: Sendable {
     private struct Work: ~Copyable {
         /// The resource with its durable segments; nil before the import begins.
         var resource: StoredResource?
-        /// The segments that the index does not name as held.
+        /// The segments that the index does not list as held yet.
         var unlisted: [SegmentID] = []
         var writer: SegmentWriter?
         /// One past the last byte written.
@@ -22,13 +22,15 @@ final class ImportWriter: Sendable {
         var isFinished = false
     }
 
-    /// - Parameter length: the number of bytes of the file.
+    /// Creates a writer for one import.
+    ///
+    /// - Parameter length: the size of the imported file in bytes.
     init(length: Int64, in store: VaultStore) { (self.length, self.store) = (length, store) }
 
-    /// Why the import has failed or was ended from elsewhere; nil if neither.
+    /// Why the import has failed or was ended by other code; nil if neither has happened.
     var failure: VaultError? { work.withLock { $0.failure } }
 
-    /// Begins with the resource that the store makes.
+    /// Begins the import with the resource that the store creates.
     func begin(_ make: () throws -> StoredResource) throws {
         try work.withLock { work in
             if let failure = work.failure { throw failure }
@@ -38,7 +40,7 @@ final class ImportWriter: Sendable {
 
     /// Appends bytes; makes each segment durable when it is full.
     ///
-    /// - Returns: the number of bytes so far.
+    /// - Returns: the number of bytes appended so far.
     func append(_ bytes: [UInt8]) throws -> Int64 {
         try work.withLock { work in
             var rest = bytes[...]
@@ -60,7 +62,7 @@ final class ImportWriter: Sendable {
         }
     }
 
-    /// Makes everything durable.
+    /// Makes all appended bytes durable.
     ///
     /// - Returns: the resource with all its segments.
     func close() throws -> StoredResource {
@@ -84,7 +86,7 @@ final class ImportWriter: Sendable {
         work.resource?.serving?.segments.append(try store.closeImported(writer))
     }
 
-    /// Makes the resource serve the imported bytes. If it throws, nothing has changed.
+    /// Makes the resource serve the imported bytes. If this throws, nothing has changed.
     ///
     /// - Returns: the changed resource.
     func finish(
@@ -100,9 +102,9 @@ final class ImportWriter: Sendable {
         }
     }
 
-    /// Deletes what was written, unless the import is finished.
+    /// Ends the import and deletes what it wrote, unless it is finished or has already failed.
     ///
-    /// - Parameter reason: why the import is ended from elsewhere; nil if it failed by itself.
+    /// - Parameter reason: why other code ends the import; nil if it failed by itself.
     /// - Returns: whether this call ended the import.
     @discardableResult
     func discard(because reason: VaultError? = nil) -> Bool {
@@ -113,7 +115,7 @@ final class ImportWriter: Sendable {
                     VaultError($0.code, "the import was ended, and nothing of it is stored: \($0.message)")
                 } ?? VaultError(.storage, "the import has failed; import the file again")
             _ = work.writer.take()
-            // The next owner, at the latest, deletes whatever cannot be deleted now.
+            // Whatever cannot be deleted now is deleted by the next owner at the latest.
             try? store.dropImport(work.unlisted)
             return true
         }

@@ -1,21 +1,21 @@
 import VaultModel
 import VaultStorage
 
-/// The state of joining small segments of one resource in the background.
+/// The state of the background work that joins one resource's small segments.
 struct Joining {
     /// Whether segments are being joined, which keeps the resource in use.
     private(set) var isRunning = false
-    /// Segments that could not be opened, kept for the lifetime of the loader.
+    /// Segments that could not be opened, and are not tried again while the loader exists.
     var excluded: Set<SegmentID> = []
-    /// When joining was last tried; the loader that was tried longest ago goes first.
+    /// When joining was last tried; nil if never. The loader whose last try was longest ago goes first.
     private(set) var lastTry: ContinuousClock.Instant?
     /// Whether the last attempt joined nothing.
     var joinedNothing = false
-    /// The tasks that wait for joining to end.
+    /// The tasks that are waiting for joining to end.
     private(set) var waiting: [CheckedContinuation<Void, Never>] = []
 
-    /// This many adjacent segments are joined even while the resource is in use. Fewer are joined only after ``rest``
-    /// without readers and fetches, since more may follow.
+    /// The number of adjacent segments that are joined even while the resource is in use. Fewer are joined only after
+    /// ``rest`` without readers and fetches, because more may follow.
     static let crowd = 16
     static let rest: Duration = .seconds(10)
     /// How long to wait after an attempt that joined nothing.
@@ -27,12 +27,16 @@ struct Joining {
 
     mutating func begin(now: ContinuousClock.Instant) { (isRunning, lastTry, joinedNothing) = (true, now, true) }
 
-    /// - Returns: the tasks that wait for the end.
+    /// Records that joining has ended.
+    ///
+    /// - Returns: the tasks that were waiting for this.
     mutating func end() -> [CheckedContinuation<Void, Never>] {
         defer { (isRunning, waiting) = (false, []) }
         return waiting
     }
 
+    /// Registers a task to resume when joining ends.
+    ///
     /// - Returns: false if nothing is being joined, so there is nothing to wait for.
     mutating func wait(_ waiter: CheckedContinuation<Void, Never>) -> Bool {
         if isRunning { waiting.append(waiter) }
@@ -43,16 +47,17 @@ struct Joining {
 extension ResourceLoader {
     /// Returns whether segments should be joined now.
     ///
-    /// - Parameter isResting: whether the resource has not been used for ``Joining/rest``.
+    /// - Parameter isResting: whether the resource has been idle for ``Joining/rest``.
     func needsJoining(isResting: Bool) -> Bool {
-        // The segments of a pack are joined for the pack.
+        // A pack's segments are joined through the pack's own loader.
         guard record.place == nil else { return false }
         let (pieces, isWhole) = look { ($0.map.pieces, $0.isWhole) }
         let crowd = SegmentJoin.next(of: pieces.map(\.range), isWhole: isWhole)?.count ?? 0
         return crowd >= Joining.crowd || (crowd > 1 && isResting)
     }
 
-    /// Joins the longest run of adjacent segments that fit into one, after ``Joining/begin(now:)``.
+    /// Joins the longest run of adjacent segments that fit into one. The caller must have called
+    /// ``Joining/begin(now:)``.
     ///
     /// - Returns: the number of bytes opened and sealed again.
     @discardableResult
@@ -74,7 +79,7 @@ extension ResourceLoader {
             try? await pool.run { store.removeReplaced(segments, by: [new]) }
             return new.length
         } catch is SegmentFailure {
-            // A reader or verification will report a segment that does not open.
+            // A segment that does not open will be reported by a reader or by verification.
             exclude(segments)
             return 0
         } catch {
@@ -82,7 +87,7 @@ extension ResourceLoader {
         }
     }
 
-    /// Returns once no segments are being joined.
+    /// Waits until no segments are being joined.
     func settleJoining() async {
         await withCheckedContinuation { waiter in
             let isWaiting = joining.withLock { $0.wait(waiter) }
@@ -111,7 +116,7 @@ extension LoaderState {
     /// Whether every byte is held.
     var isWhole: Bool { information?.length.map { $0 > 0 && map.holds(0..<$0) } ?? false }
 
-    /// Whether the index and the loader agree on these segments, and no running fetch overlaps them.
+    /// Returns whether the index and the loader agree on these segments, and no running fetch overlaps them.
     func hasWritten(_ segments: [SegmentDescription]) -> Bool {
         segments.allSatisfy { segment in
             map.length(of: segment.id) == segment.length
@@ -124,14 +129,16 @@ extension LoaderState {
 struct JoiningPace {
     /// Whether segments are being joined.
     var isRunning = false
-    /// Bytes opened by joining since the last check. While segments are being joined, nothing is counted.
+    /// The number of bytes that joining has opened since the last check. Nothing is counted while segments are being
+    /// joined.
     var own: Int64 = 0
     private var opened: Int64?
 
-    /// The rate in bytes per second at which players are considered to need the whole disk.
+    /// The rate, in bytes per second, at which players are considered to need the whole disk.
     static let fullSpeedRate: Int64 = 16 << 20
 
-    /// Returns whether players have read at full speed since the last check, a second ago.
+    /// Returns whether players have read at full speed since the last check, a second ago, or segments are being
+    /// joined.
     ///
     /// - Parameter total: the number of bytes opened since the vault was opened.
     mutating func isBusy(opened total: Int64) -> Bool {
@@ -156,9 +163,10 @@ final class SegmentJoiner: Sendable {
     /// Whether segments are being joined now.
     var isRunning: Bool { pace.withLock(\.isRunning) }
 
-    /// Joins some segments of one title, if it has small adjacent ones and playback leaves time for it.
+    /// Joins some segments of one title, if there is a title with small adjacent ones and playback leaves time for it.
     ///
-    /// - Parameter mayBegin: whether joining may begin: no key operation or other work is resealing segments.
+    /// - Parameter mayBegin: whether joining may begin, which requires that no key operation or other work is resealing
+    ///   segments.
     func join(now: ContinuousClock.Instant, mayBegin: Bool = true) {
         let environment = loaders.environment
         let opened = environment.store.work.opened.total

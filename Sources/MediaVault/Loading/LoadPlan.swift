@@ -1,18 +1,18 @@
 package import VaultModel
 import VaultStorage
 
-/// How a request is answered: which bytes are held, which are in flight, and which gaps must be fetched.
+/// A plan for answering a request: which bytes are held, which are in flight, and which gaps must be fetched.
 ///
-/// A pure function of the request and of the held and in-flight ranges. Only gaps are fetched, to the exact byte, and
-/// each byte is in exactly one piece.
+/// The plan is a pure function of the request and of the held and in-flight ranges. Only gaps are fetched, exact to the
+/// byte, and each byte belongs to exactly one piece.
 package enum LoadPlan {
     /// A run of bytes and its source.
     package enum Piece: Hashable, Sendable {
-        /// Sealed in the vault: open it.
+        /// Bytes that are sealed in the vault, to be opened.
         case held(ByteRange)
-        /// Already being fetched: wait and share.
+        /// Bytes that are already being fetched, to be waited for and shared.
         case inFlight(ByteRange)
-        /// Neither: fetch it.
+        /// Bytes that are neither held nor in flight, to be fetched.
         case gap(ByteRange)
 
         package var range: ByteRange {
@@ -33,9 +33,9 @@ package enum LoadPlan {
         return pieces
     }
 
-    /// Returns what to request from an origin for a gap.
+    /// Returns the range to request from an origin in order to fill a gap.
     ///
-    /// A gap smaller than a block grows to whole blocks, where the bytes around it are missing too.
+    /// A gap smaller than a block is extended to block boundaries, as far as the bytes around it are missing as well.
     package static func extendedToBlocks(
         _ gap: ByteRange, block: Int64, there: ByteRanges, length: Int64
     ) -> ByteRange {
@@ -45,7 +45,8 @@ package enum LoadPlan {
         return there.gaps(in: first..<last).first { $0.contains(gap.lowerBound) } ?? gap
     }
 
-    /// Returns the first piece of `request`; nil if it is empty. Held bytes come before those in flight.
+    /// Returns the first piece of `request`; nil if `request` is empty. Bytes that are both held and in flight count as
+    /// held.
     package static func first(of request: ByteRange, held: ByteRanges, inFlight: ByteRanges) -> Piece? {
         guard !request.isEmpty else { return nil }
         let position = request.lowerBound
@@ -61,7 +62,7 @@ package enum LoadPlan {
     }
 }
 
-/// The segments that hold the bytes of a representation, including growing ones: a value.
+/// A value with the segments that hold a representation's bytes, including segments that are still growing.
 struct SegmentMap {
     /// A run of good bytes within one segment.
     struct Piece: Hashable {
@@ -70,15 +71,15 @@ struct SegmentMap {
     }
 
     private var segments: [SegmentID: SegmentDescription] = [:]
-    /// The range of bytes that belong to the resource: only some bytes of a pack's segments do.
+    /// The range of bytes that belong to the resource. In a pack's segments, only some bytes do.
     private var window: ByteRange = 0..<ContentInformation.maxBytes
     private var badBlocks: [SegmentID: Set<Int>] = [:]
-    /// Sorted and disjoint: the good bytes of two segments never overlap.
+    /// The runs of good bytes, sorted and disjoint: the good bytes of two segments never overlap.
     private(set) var pieces: [Piece] = []
 
     /// All bytes that can be opened.
     private(set) var covered = ByteRanges()
-    /// Bytes that were held and failed verification.
+    /// Bytes that were held but failed verification.
     private(set) var damaged = ByteRanges()
 
     init() {}
@@ -90,7 +91,7 @@ struct SegmentMap {
         rebuild()
     }
 
-    /// Returns the segment and the run of good bytes that hold `offset`.
+    /// Returns the segment that holds `offset`, and the run of good bytes around it; nil if there is none.
     func segment(at offset: Int64) -> (segment: SegmentDescription, run: ByteRange)? {
         let index = firstPiece(endingAfter: offset)
         guard index < pieces.count, pieces[index].range.contains(offset), let segment = segments[pieces[index].segment]
@@ -98,7 +99,7 @@ struct SegmentMap {
         return (segment, pieces[index].range)
     }
 
-    /// Whether all of a range can be opened. The range must not be empty.
+    /// Returns whether an entire range can be opened. The range must not be empty.
     func holds(_ range: ByteRange) -> Bool {
         var position = range.lowerBound
         var index = firstPiece(endingAfter: position)
@@ -131,7 +132,7 @@ struct SegmentMap {
         covered.insert(contentsOf: grown)
     }
 
-    /// Removes a block whose tag failed.
+    /// Removes a block whose tag failed verification.
     mutating func markBad(_ id: SegmentID, block: Int) {
         badBlocks[id, default: []].insert(block)
         if let segment = segments[id], block < segment.blockCount {

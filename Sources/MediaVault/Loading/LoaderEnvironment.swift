@@ -1,7 +1,7 @@
 import VaultModel
 import VaultStorage
 
-/// What all loaders of a vault share.
+/// The objects that all of a vault's loaders share.
 struct LoaderEnvironment: Sendable {
     let store: VaultStore
     let origin: any Origin
@@ -30,7 +30,7 @@ struct LoaderEnvironment: Sendable {
     }
 }
 
-/// The mode of a vault: the mode of the run, else the one in the settings, else ``VaultMode/online``.
+/// A vault's mode: the one given for this run, or else the one in the settings, or else ``VaultMode/online``.
 final class ModeInForce: Sendable {
     private let ofRun: VaultMode?
     private let setting = Locked<VaultMode?>(nil)
@@ -39,11 +39,11 @@ final class ModeInForce: Sendable {
 
     var current: VaultMode { ofRun ?? setting.withLock(\.self) ?? .online }
 
-    /// Switches to the mode in the settings.
+    /// Switches to a mode from the settings; nil if they contain none.
     func use(_ mode: VaultMode?) { setting.withLock { $0 = mode } }
 }
 
-/// Keeps a loader in its vault's table while it is used.
+/// Keeps a loader in its vault's table while the loader is used.
 final class LoaderLease: Sendable {
     private let release: @Sendable () -> Void
 

@@ -1,28 +1,29 @@
 import VaultModel
 
-// A representation that no validator distinguishes from another version is bound: one connection alone fills it.
+// A bound representation has no validator that distinguishes it from another version, so one connection alone must fill
+// it.
 extension LoaderState {
-    /// What the bytes of an answer are used for.
+    /// What an answer's bytes are used for.
     enum Share {
-        /// They belong to the representation.
+        /// They fill the representation being read.
         case fill
         /// They begin another representation.
         case begin
-        /// They pass unstored to one reader, apart from the representation that other readers are reading.
+        /// They pass unstored to one reader, separately from the representation that other readers are reading.
         case apart
-        /// No reader waits for them any more: the readers that waited now have their own transfers.
+        /// No reader is waiting for them any more, because the readers that were waiting now have their own transfers.
         case nobodys
-        /// They are useless to the waiting readers, which have had bytes from elsewhere.
+        /// The waiting readers cannot use them, because these readers have received bytes from elsewhere.
         case none
     }
 
-    /// Decides how an answer's bytes are used for a bound representation, by the connection that they came on.
+    /// Decides how to use an answer's bytes for a bound representation, depending on the connection that brought them.
     ///
-    /// A reader gets all of its bytes from one transfer: if the answer brings fewer than it wants, it gets its own
-    /// transfer.
+    /// A reader takes all its bytes from one transfer. If the answer brings fewer bytes than the reader wants, the
+    /// reader gets a transfer of its own.
     ///
-    /// - Parameter isSource: whether the answer came from the URL that the bytes so far came from; if not, the same
-    ///   connection does not count.
+    /// - Parameter isSource: whether the answer came from the same URL as the bytes so far. If not, the same connection
+    ///   does not count.
     mutating func share(of id: FetchState.ID, from connection: UInt64?, isSource: Bool = true) -> (Share, Effects) {
         var effects = Effects()
         guard isBound, let fetch = fetches[id], !fetch.isSeparate else { return (.fill, effects) }
@@ -32,12 +33,13 @@ extension LoaderState {
             !map.covered.isEmpty || reading.contains(where: \.hasBegun)
             || fetches.contains { other, fetch in
                 guard other != id, !fetch.isSeparate else { return false }
-                // The first bytes of another answer may be on their way.
+                // Another answer's first bytes may be on their way.
                 return fetch.present > fetch.start || fetch.phase == .receiving
             }
         guard hasBytes, !isSource || connection == nil || connection != self.connection else {
             self.connection = connection
-            // Other fetches may have cut this one short when they were added; now it alone may bring those bytes.
+            // Other fetches may have cut this one short when they were added. Now only this fetch may bring the bytes
+            // that they were to bring.
             fetches[id]?.goOn()
             let awaiting = readers.filter { $0.value.fetch == id }.keys
             for reader in awaiting {
@@ -48,13 +50,16 @@ extension LoaderState {
         }
         let waiting = readers.filter { $0.value.fetch == id && !$0.value.hasBegun }.sorted { $0.key < $1.key }
         guard !waiting.isEmpty else { return (isAwaited(id) ? .none : .nobodys, effects) }
-        // Count readers whose answers have not begun, too: they would have to begin again, and might never finish.
+        // Count readers whose answers have not begun as well. If the representation were replaced, they would have to
+        // start over, and might never finish.
         guard reading.contains(where: { $0.hasBegun || $0.fetch != id }) else {
-            // Forget it at once: storing takes time, and a reader that comes before then must not read what ends.
+            // Forget the representation at once. Storing the new one takes time, and a reader that arrives meanwhile
+            // must not read the old one.
             effects.merge(forget(keeping: id))
             return (.begin, effects)
         }
-        // A range extended to whole blocks begins before the awaited bytes and contains them all.
+        // A fetch extended to whole blocks starts before the awaited bytes, so test whether its range contains them
+        // all.
         let owner = waiting.first { fetch.start <= $0.value.position && $0.value.end <= fetch.end }?.key
         for (reader, _) in waiting {
             readers[reader]?.isSeparate = true
@@ -64,16 +69,17 @@ extension LoaderState {
         }
         guard let owner else { return (isAwaited(id) ? .none : .nobodys, effects) }
         fetches[id]?.destination = .ownReaders
-        // Other readers may have demanded later bytes, but this one needs those before them.
+        // Other readers may have demanded later bytes, but this reader also needs the bytes before those.
         fetches[id]?.demand = readers[owner]?.position ?? fetch.start
         return (.apart, effects)
     }
 
-    /// Whether only this transfer can bring its bytes: other connections may bring another version, and these bytes are
-    /// not stored.
+    /// Returns whether only this transfer can bring its bytes, because other connections may bring another version and
+    /// these bytes are not stored.
     func isOnlySource(_ fetch: FetchState) -> Bool { fetch.isSeparate || isBound && !fetch.isStoring }
 
-    /// Returns the position of the slowest reader of a transfer whose bytes are still in memory.
+    /// Returns the lowest position among `position` and those of the transfer's readers whose next bytes are still in
+    /// memory.
     func slowest(of fetch: FetchState, besides position: Int64) -> Int64 {
         readers.values.reduce(position) { slowest, reader in
             reader.fetch == fetch.id && reader.position >= fetch.recent.start ? min(slowest, reader.position) : slowest
@@ -82,30 +88,30 @@ extension LoaderState {
 
     private func isAwaited(_ id: FetchState.ID) -> Bool { readers.values.contains { $0.fetch == id } }
 
-    /// How a range of a bound representation is opened.
+    /// How to open a range of a bound representation.
     enum BoundStep {
-        /// Like any other range.
+        /// Open it like any other range.
         case share
-        /// By beginning another representation.
+        /// Begin another representation.
         case begin
-        /// With a transfer of its own, apart from the representation that others are reading.
+        /// Use a separate transfer, apart from the representation that others are reading.
         case apart
     }
 
-    /// Returns how to open a range.
+    /// Returns how to open a range, whether or not the representation is bound.
     ///
     /// If part of a range is held, the rest must not come from another connection.
     func boundStep(for wanted: ByteRange) -> BoundStep {
         let wanted = wanted.clamped(to: 0..<(information?.length ?? .max))
         guard isBound, let missing = present.gaps(in: wanted).first?.lowerBound else { return .share }
-        // Count readers whose answers have not begun, too, as in `share`.
+        // Count readers whose answers have not begun as well, as in `share`.
         let isRead = readers.values.contains { !$0.isSeparate && $0.edition == edition }
         // Unstored bytes are present only as long as other readers need them.
         guard canStore && refusal == nil || !isRead else { return .apart }
-        // An answer that has not come yet may be of any version.
+        // An answer that has not arrived yet may belong to any version.
         let coming = coming, there = presentOrComing
         guard !there.overlaps(with: wanted).isEmpty else { return .share }
-        // After held bytes, a reader waits only for a transfer that is near.
+        // A reader that begins with held bytes waits only for a transfer that is near.
         let supportsRanges = information?.supportsRanges ?? false
         let isAwaited =
             missing == wanted.lowerBound
@@ -114,10 +120,10 @@ extension LoaderState {
         return isRead ? .apart : .begin
     }
 
-    /// The transfers whose answers have begun, except those apart from the representation.
+    /// The transfers whose answers have begun, except separate ones.
     var coming: [FetchState] { fetches.values.filter { $0.phase == .receiving && !$0.isSeparate } }
 
-    /// The bytes that are present, or that answers which have begun will bring.
+    /// The bytes that are present, or that will come from answers that have begun.
     var presentOrComing: ByteRanges { coming.reduce(into: present) { $0.insert(contentsOf: $1.remaining) } }
 
     /// Adds a reader with a transfer of its own.
@@ -127,7 +133,8 @@ extension LoaderState {
         return id
     }
 
-    /// Gives a reader its own transfer if the one that it waits for, or would find, will not bring everything it wants.
+    /// Gives a reader its own transfer if the transfer that it is waiting for, or would join, will not bring everything
+    /// that it wants.
     mutating func detach(_ id: ReaderState.ID, from fetch: FetchState.ID) {
         guard let reader = readers[id], !reader.hasBegun, !reader.isSeparate, reader.edition == edition,
             let end = fetches[fetch]?.end, reader.end > end,
@@ -137,8 +144,8 @@ extension LoaderState {
         readers[id]?.fetch = nil
     }
 
-    /// Gives every reader waiting for a transfer, except the first, its own transfer: nothing is stored, so a reader
-    /// that fell behind the others could not continue.
+    /// Gives every reader waiting for a transfer, except the first, its own transfer. Because nothing is stored, a
+    /// reader that fell behind the others could not continue.
     mutating func leaveToOne(_ fetch: FetchState.ID) {
         for id in readers.filter({ $0.value.fetch == fetch && !$0.value.hasBegun }).keys.sorted().dropFirst() {
             readers[id]?.isSeparate = true
@@ -146,9 +153,9 @@ extension LoaderState {
         }
     }
 
-    /// Ends the readers of a separate transfer, whose length was unknown, at the end of its body.
+    /// Ends a separate transfer's readers at the end of its body, whose length was unknown.
     ///
-    /// - Returns: false if the transfer is part of the representation.
+    /// - Returns: whether the transfer is separate.
     mutating func endSeparateReaders(of id: FetchState.ID) -> (Bool, Effects) {
         var effects = Effects()
         guard let fetch = fetches[id], fetch.isSeparate else { return (false, effects) }
@@ -173,7 +180,7 @@ extension LoaderState {
             return (.fetch(fetch), effects)
         }
         guard reader.position >= fetch.recent.start else {
-            // Other readers of an ended version got too far ahead, and the bytes are gone.
+            // Other readers of the old version got too far ahead, so the bytes that this reader needs are gone.
             reader.fetch = nil
             effects.merge(release(id, leaving: reader))
             return (.changed, effects)
@@ -197,7 +204,7 @@ extension LoaderState {
         return .origin(OriginFailure(.interrupted, cause))
     }
 
-    /// Ends fetches that continued only for a reader that has left.
+    /// Ends fetches that were continuing only for a reader that has left.
     mutating func releaseUnneeded() -> Effects {
         guard isBound else { return Effects() }
         let taken = Set(readers.values.compactMap(\.fetch))
@@ -207,15 +214,15 @@ extension LoaderState {
             }.map(\.id))
     }
 
-    /// Whether a fetch continues after its last reader has left.
+    /// Returns whether a fetch must continue after its last reader has left.
     ///
-    /// It does if another reader will need its bytes, and no other fetch can bring them.
+    /// It must if another reader will need its bytes and no other fetch may bring them.
     func isNeeded(_ fetch: FetchState, leaving: ReaderState?) -> Bool {
         guard isBound, !fetch.isSeparate else { return false }
         let needs = { (reader: ReaderState) in
             !reader.isSeparate && reader.edition == edition && fetch.owes(reader)
         }
-        // The leaving reader is still in the table, whether or not it would need the bytes.
+        // The leaving reader is still in the table, so subtract it if it would need the bytes.
         return readers.values.count(where: needs) > (leaving.map(needs) ?? false ? 1 : 0)
     }
 }

@@ -2,10 +2,10 @@ import VaultModel
 
 // How a change of the representation at the origin affects readers and transfers.
 extension LoaderState {
-    /// Leaves readers on the transfers that they began with, if those bring everything they still want.
+    /// Leaves readers on their transfers if these will bring everything that the readers still want.
     ///
-    /// These readers get the old version to its end, apart from the new representation; nothing more of the old one is
-    /// stored. The other readers lose their transfers.
+    /// Those readers receive the rest of the old version, separately from the new representation; nothing more of the
+    /// old version is stored. All other readers lose their transfers.
     ///
     /// - Parameter keeping: the fetch whose answer begins the new representation.
     mutating func keepTransfers(except keeping: FetchState.ID?) -> Effects {
@@ -25,7 +25,7 @@ extension LoaderState {
             fetch.goOn()
             fetch.destination = .ownReaders
             (fetch.slowest, fetch.demand) = (slowest, fastest)
-            // The segment that it was sealing is closed.
+            // Make the sealer close the segment that it was writing.
             fetch.wantsFlush = true
             effects.wake(fetch.sealerSignal.raise())
             effects.wake(fetch.receiverSignal.raise())
@@ -34,27 +34,27 @@ extension LoaderState {
         return effects
     }
 
-    /// Whether a transfer alone brings everything that its reader still wants.
+    /// Returns whether a transfer alone brings everything that its reader still wants.
     private func isServed(_ reader: ReaderState, by fetch: FetchState) -> Bool {
         guard reader.fetch == fetch.id, reader.hasBegun, !reader.isFilling, reader.edition == edition,
             fetch.phase == .receiving || fetch.hasEnded
         else { return false }
-        // A transfer that has reached the point where another took over brings no more.
+        // A transfer brings no more bytes once it has reached the point where another one took over.
         let isRunning = fetch.isActive && fetch.present < fetch.end
         return fetch.recent.start...fetch.present ~= reader.position
             && reader.end <= (isRunning ? fetch.answerEnd : fetch.present)
     }
 
-    /// Moves the readers that waited for a representation's first answer to it, if the answer brings everything they
-    /// want.
+    /// Moves readers to a representation whose first answer they were waiting for, if that answer brings everything
+    /// that they want.
     ///
-    /// The other readers are opened again.
+    /// The other readers must be opened again.
     mutating func follow(_ id: FetchState.ID) {
         fetches[id]?.goOn()
         guard let end = fetches[id]?.end, let information else { return }
         let edition = edition
         for (reader, state) in readers where state.fetch == id && !state.hasBegun && state.end <= end {
-            // An answer without ranges begins at byte 0.
+            // Without range support, the answer begins at byte 0.
             guard information.supportsRanges || state.position == 0 else { continue }
             readers[reader]?.edition = edition
         }

@@ -1,7 +1,7 @@
 import VaultModel
 import VaultStorage
 
-// Transfers: how they start, receive bytes, and end.
+// How transfers start, receive bytes, and end.
 extension LoaderState {
     /// Ends transfers, keeping the bytes that they received.
     mutating func letGo(_ ids: [FetchState.ID]) -> Effects {
@@ -28,9 +28,9 @@ extension LoaderState {
         _ gap: ByteRange, now: ContinuousClock.Instant, isSeparate: Bool = false
     ) -> FetchState.ID {
         lastID += 1
-        // A fetch that would reach the gap much later stops before it, so that nothing is fetched twice. If the
-        // representation is bound to one connection, that fetch continues, as the new fetch's bytes may turn out not to
-        // belong to the representation.
+        // Any fetch that would reach the gap much later is shortened to end before it, so that nothing is fetched
+        // twice. If the representation is bound to one connection, the earlier fetch continues, because the new fetch's
+        // bytes may turn out not to belong to the representation.
         for (id, fetch) in fetches
         where !isBound && !isSeparate && fetch.isActive && !fetch.isSeparate && fetch.remaining.contains(gap.lowerBound)
         {
@@ -45,8 +45,8 @@ extension LoaderState {
     /// Records that the head of a fetch's answer is valid.
     ///
     /// - Parameters:
-    ///   - end: one past the last byte that follows; nil if unknown.
-    ///   - fromZero: whether the bytes begin at byte 0, whatever was requested.
+    ///   - end: one past the last byte that the body brings; nil if unknown.
+    ///   - fromZero: whether the body begins at byte 0, whatever range was requested.
     mutating func accept(
         _ id: FetchState.ID, end: Int64?, fromZero: Bool, of representation: RepresentationID? = nil
     ) -> Effects {
@@ -71,7 +71,7 @@ extension LoaderState {
         return effects
     }
 
-    /// Returns whether a fetch's receiver may continue; nil if it must end.
+    /// Returns whether a fetch's receiver may take more bytes now; nil if it must end.
     mutating func mayReceive(_ id: FetchState.ID, now: ContinuousClock.Instant) -> Bool? {
         guard var fetch = fetches[id], fetch.isActive else { return nil }
         defer { fetches[id] = fetch }
@@ -96,9 +96,9 @@ extension LoaderState {
         return effects
     }
 
-    /// Takes bytes that arrived.
+    /// Takes bytes that have arrived for a fetch.
     ///
-    /// - Returns: the number of bytes used that count as fetched; 0 if the mode does not store.
+    /// - Returns: the number of bytes to count as fetched, which is 0 if the mode stores nothing.
     mutating func received(
         _ bytes: [UInt8], by id: FetchState.ID, now: ContinuousClock.Instant
     ) -> (used: Int64, effects: Effects) {
@@ -107,10 +107,10 @@ extension LoaderState {
         if fetch.phase == .released { fetch.end = lateBytesEnd(of: fetch) }
         let isNew = !map.covered.contains(fetch.present)
         let used = fetch.append(bytes, now: now)
-        // Tiny answers do not count as progress: each would cost a request, a file and a row.
+        // Tiny answers do not count as progress, because each costs a request, a file and a row.
         if isNew, fetch.requestedOfTinyAnswer == nil { retry.received(used) }
         hasFetched = true
-        // Bytes apart from the representation are never offered to the store.
+        // A separate transfer's bytes are never offered to the store, so they are not counted here.
         if !fetch.isStoring, !fetch.isSeparate, mode.stores { effects.passedThrough = used }
         if fetch.isWorthSealing { effects.wake(fetch.sealerSignal.raise()) }
         let present = fetch.present
@@ -123,7 +123,7 @@ extension LoaderState {
         return (mode.stores ? used : 0, effects)
     }
 
-    /// Returns where the usable late bytes of a released fetch end.
+    /// Returns the end of the late bytes that a released fetch may still use.
     ///
     /// Bytes that another fetch brings are left out, so that they do not count twice.
     func lateBytesEnd(of fetch: FetchState) -> Int64 {
@@ -133,15 +133,15 @@ extension LoaderState {
         }
     }
 
-    /// Ends a fetch's reception. Readers that waited for its bytes learn why, or plan again.
+    /// Records that a fetch has stopped receiving. Readers waiting for its bytes get the failure, or plan a new fetch.
     ///
-    /// - Parameter chance: a random number from 0 to 1, for the time of the next attempt.
+    /// - Parameter chance: a random number from 0 to 1, which varies the time of the next attempt.
     mutating func receiverEnded(
         _ id: FetchState.ID, _ failure: FetchFailure?, now: ContinuousClock.Instant, chance: Double
     ) -> Effects {
         var effects = Effects()
         guard var fetch = fetches[id] else { return effects }
-        // An origin that drops a client that takes nothing is not at fault.
+        // The origin is not at fault if it drops a client that takes nothing.
         var failure = fetch.hasStoodStill && failure?.isInterruption ?? false ? nil : failure
         if let asked = fetch.requestedOfTinyAnswer, failure == nil, fetch.present >= fetch.end {
             let given = fetch.end - fetch.start
@@ -153,7 +153,8 @@ extension LoaderState {
         fetches[id] = fetch
         for reader in readers.keys where readers[reader]?.fetch == id {
             if let position = readers[reader]?.position, position >= fetch.present || fetch.hasWrongEnd {
-                // If a fetch with stricter demands failed, readers without them ask again on their own.
+                // If a fetch that had to keep the representation failed, readers without that demand make a new
+                // request.
                 let isTheirs = !fetch.keepsRepresentation || readers[reader]?.keepsRepresentation == true
                 readers[reader]?.failure = isTheirs ? failure : nil
                 readers[reader]?.fetch = nil
@@ -163,7 +164,8 @@ extension LoaderState {
         return effects
     }
 
-    /// Forgets the bytes of an answer that went on past its stated end, or was not proven to be the range.
+    /// Forgets the bytes of an answer that continued past its stated end, or that was not proven to be the requested
+    /// range.
     ///
     /// - Returns: the segments to discard.
     mutating func forgetBytes(of id: FetchState.ID) -> (Set<SegmentID>, Effects) {
@@ -174,11 +176,11 @@ extension LoaderState {
         return (fetch.segments, effects)
     }
 
-    /// Removes a fetch whose bytes are in segments.
+    /// Removes a finished fetch, unless readers still need its unstored bytes.
     mutating func remove(_ id: FetchState.ID) -> Effects {
         var effects = Effects()
         guard fetches[id]?.isStoring ?? true || !isWanted(id) else {
-            // Bytes that are not stored stay for the readers that take them from this fetch.
+            // Keep unstored bytes for the readers that take them from this fetch.
             fetches[id]?.enter(.keptForReaders)
             return effects
         }
@@ -192,17 +194,17 @@ extension LoaderState {
     }
 }
 
-// What is sealed, and when.
+// Decides what is sealed, and when.
 extension LoaderState {
     /// The next task of a fetch's sealer.
     enum SealWork {
         /// Seal these bytes, which begin at this offset.
         case seal(ArraySlice<UInt8>, at: Int64)
-        /// Close the segment that is being written; the next bytes begin another.
+        /// Close the segment that is being written; the next bytes begin a new one.
         case close
         /// Wait until woken.
         case wait
-        /// Close the segment: no more bytes come.
+        /// Close the segment and end, because no more bytes will come.
         case finish
     }
 
@@ -216,7 +218,7 @@ extension LoaderState {
             return (fetch.hasEnded ? .finish : fetch.takeFlush() ? .close : .wait, effects)
         }
         if fetch.takenTo < fetch.present {
-            // An origin without range support sends held bytes again; they are skipped.
+            // An origin without range support resends bytes that are already held; skip them.
             if let (_, run) = map.segment(at: fetch.takenTo) {
                 fetch.takenTo = min(run.upperBound, fetch.present)
                 fetch.sealedTo = fetch.takenTo
@@ -224,12 +226,13 @@ extension LoaderState {
                 if fetch.mayReceive { effects.wake(fetch.receiverSignal.raise()) }
                 return (.close, effects)
             }
-            // Bytes that an earlier fetch has yet to seal are left to it, and so are bytes that any fetch is sealing.
+            // Leave to an earlier fetch the bytes that it has yet to seal, and to any fetch the bytes that it is
+            // sealing now.
             let others = fetches.values.filter { $0.id != id && $0.isStoring }
                 .map { (id: $0.id, bytes: $0.sealedTo..<max($0.sealedTo, $0.id < id ? $0.present : $0.takenTo)) }
                 .filter { !$0.bytes.isEmpty }
             if let other = others.first(where: { $0.bytes.contains(fetch.takenTo) }) {
-                // Bytes in hand are sealed first, so that no two fetches wait for each other.
+                // Close the current segment first if asked to, so that no two fetches wait for each other.
                 if fetch.takeFlush() { return (.close, effects) }
                 fetch.waitsForOther = true
                 fetches[other.id]?.wantsFlush = true
@@ -247,7 +250,7 @@ extension LoaderState {
         return (fetch.takeFlush() ? .close : .wait, effects)
     }
 
-    /// Wakes the sealers that wait for bytes that another fetch seals.
+    /// Wakes the sealers that are waiting for bytes that another fetch is to seal.
     mutating func wakeWaitingSealers() -> Effects {
         var effects = Effects()
         for id in fetches.keys where fetches[id]?.waitsForOther == true {
@@ -260,10 +263,10 @@ extension LoaderState {
         fetches[id]?.sealerSignal.wait(waiter) ?? false
     }
 
-    /// Records that blocks of a segment are sealed and can be opened.
+    /// Records that a segment's blocks are sealed and can be opened.
     mutating func sealed(_ segment: SegmentDescription, by id: FetchState.ID) -> Effects {
         var effects = Effects()
-        // An abandoned fetch, or one kept only by its readers, wrote for a representation that is no longer read.
+        // An abandoned fetch, or one kept only for its readers, wrote for a representation that is no longer read.
         guard var fetch = fetches[id], !fetch.isSeparate else { return effects }
         map.put(segment)
         fetch.segments.insert(segment.id)
@@ -277,10 +280,10 @@ extension LoaderState {
 
     /// Records that the store refused bytes.
     ///
-    /// The segment is gone, and further bytes of the fetch only pass through.
+    /// The segment, if any, is lost, and the fetch's further bytes only pass through.
     mutating func storeFailed(_ id: FetchState.ID, segment: SegmentID?, _ failure: VaultError) -> Effects {
         var effects = Effects()
-        // A late block of a representation that is no longer read is not a failure of the store.
+        // A late block for a representation that is no longer read does not mean that the store has failed.
         if failure.code != .changed { refuse(failure) }
         if let segment {
             effects.passedThrough = map.length(of: segment)
@@ -289,7 +292,7 @@ extension LoaderState {
         guard var fetch = fetches[id] else { return effects }
         if fetch.isStoring { effects.passedThrough += fetch.present - fetch.sealedTo }
         if !fetch.isSeparate { fetch.destination = .readers }
-        // Nothing waits for the sealer any more.
+        // Count everything as sealed, so that nothing waits for the sealer any more.
         fetch.sealedTo = fetch.end
         fetch.trim()
         effects.wake(fetch.receiverSignal.raise())

@@ -1,7 +1,7 @@
 import VaultModel
 import VaultStorage
 
-// What readers do next, and how their coming and going affects fetches.
+// Decides what readers do next, and how their arrival and departure affect fetches.
 extension LoaderState {
     /// Adds a reader of `range`; an upper bound of `Int64.max` means "to the end".
     mutating func addReader(_ range: ByteRange) -> ReaderState.ID {
@@ -16,8 +16,8 @@ extension LoaderState {
     mutating func removeReader(_ id: ReaderState.ID) -> Effects {
         var effects = Effects()
         guard var reader = readers.removeValue(forKey: id) else { return effects }
-        // For current readers, a date that begins to count is no change. Once unread, the version begins again with
-        // that date.
+        // While the version has readers, its date becoming a usable validator does not count as a change. Once it has
+        // no readers, the version begins again with that date.
         if readers.isEmpty { unsettledDate = nil }
         effects.wake(reader.signal.raise())
         keepTrace(of: reader)
@@ -55,7 +55,7 @@ extension LoaderState {
         }
         let supportsRanges = information?.supportsRanges ?? false
         let active = fetches.values.filter { $0.isActive && !$0.isSeparate }
-        // Before the first answer, what will come is unknown: one fetch asks, and the other readers wait.
+        // Before the first answer, nothing is known about the resource, so one fetch asks and the other readers wait.
         if information == nil, let pioneer = active.first {
             effects.merge(attach(&reader, to: pioneer.id, isDemanding: false))
             return (.wait, effects)
@@ -76,7 +76,7 @@ extension LoaderState {
             return (.open(segment, run.clamped(to: range)), effects)
         case .inFlight:
             let near = active.filter { $0.near(supportsRanges: supportsRanges).contains(position) }
-            // Stay with the reader's own fetch: another fetch's answer is unknown until it comes.
+            // Prefer the reader's own fetch, because nothing is known about another fetch's answer until it arrives.
             guard let fetch = near.first(where: { $0.id == reader.fetch }) ?? near.first else {
                 return (.wait, effects)
             }
@@ -94,14 +94,14 @@ extension LoaderState {
 
     /// Moves a reader to the range that its answer promises.
     ///
-    /// This is not the requested range if the origin does not support ranges.
+    /// The range differs from the requested one if the origin does not support ranges.
     ///
     /// - Parameters:
-    ///   - edition: the number of the representation that the range belongs to.
-    ///   - isWhole: whether the client asked for everything, without a range.
-    ///   - isCut: whether the reader ends where the present bytes do.
-    /// - Returns: false if another representation has begun since, even if the reader is apart from it, or if bytes
-    ///   would be missing that no other transfer may bring.
+    ///   - edition: the edition of the representation that the range belongs to.
+    ///   - isWhole: whether the client requested the whole resource, without a range.
+    ///   - isCut: whether the reader ends where the present bytes end.
+    /// - Returns: false if `edition` is no longer the current one, even if the reader is separate from it, or if the
+    ///   range lacks bytes that no other transfer may bring.
     mutating func place(
         _ id: ReaderState.ID, _ range: ByteRange, of edition: Int, isWhole: Bool, isCut: Bool = false
     ) -> Bool {
@@ -110,7 +110,7 @@ extension LoaderState {
         guard !isBound || isCut || reader.isSeparate || presentOrComing.gaps(in: range.lowerBound..<end).isEmpty
         else { return false }
         if range.lowerBound < reader.position, let fetch = reader.fetch.flatMap({ fetches[$0] }), isOnlySource(fetch) {
-            // The bytes that the transfer brought before the awaited byte are wanted, too.
+            // The reader now also wants the bytes that the transfer brought before the awaited byte.
             fetches[fetch.id]?.demand = range.lowerBound
         }
         readers[id]?.isWhole = isWhole
@@ -119,7 +119,7 @@ extension LoaderState {
         return true
     }
 
-    /// Records that a reader has had the bytes up to `position`.
+    /// Records that a reader has received the bytes up to `position`.
     mutating func advance(_ id: ReaderState.ID, to position: Int64) -> Effects {
         var effects = Effects()
         guard readers[id] != nil else { return effects }
@@ -130,7 +130,7 @@ extension LoaderState {
         return effects
     }
 
-    /// Adds a reader's waiter, unless the reader was already woken.
+    /// Registers a waiter to resume when the reader is woken; returns false if the reader was already woken or is gone.
     mutating func wait(_ id: ReaderState.ID, _ waiter: WakeFlag.Waiter) -> Bool {
         readers[id]?.signal.wait(waiter) ?? false
     }
@@ -141,7 +141,7 @@ extension LoaderState {
         return effects
     }
 
-    /// Returns recently received bytes: from the given fetch if it has them, else from any fetch.
+    /// Returns recently received bytes, from the given fetch if it has them, or else from any other.
     private func recentBytes(
         at position: Int64, limit: Int64, of first: FetchState.ID?
     ) -> (FetchState.ID, ArraySlice<UInt8>)? {
@@ -156,17 +156,17 @@ extension LoaderState {
         return nil
     }
 
-    /// Attaches a reader to a fetch, and releases the fetch it had before.
+    /// Attaches a reader to a fetch, and releases the fetch that it had before.
     ///
     /// - Parameter isDemanding: whether the fetch must run up to the reader's position. Before the first answer it must
-    ///   not, as the reader may be far away.
+    ///   not, because the reader's position may be far ahead.
     mutating func attach(_ reader: inout ReaderState, to fetch: FetchState.ID, isDemanding: Bool = true) -> Effects {
         var effects = Effects()
         let old = reader.fetch
         reader.fetch = fetch
         if isDemanding { effects.merge(demand(reader.position, of: fetch)) }
         guard let old, old != fetch else { return effects }
-        // No other transfer may bring what a bound transfer still has to bring.
+        // No other transfer may bring the bytes that a bound transfer still owes.
         let goesOn = isBound && reader.hasBegun && coming.contains { $0.id == old && $0.owes(reader) }
         if !goesOn { effects.merge(release(old, leaving: reader)) }
         return effects
@@ -185,15 +185,15 @@ extension LoaderState {
         return effects
     }
 
-    /// Cancels a fetch whose last reader has left.
+    /// Cancels a fetch whose last reader has left, unless its bytes are still needed.
     ///
-    /// - Parameter leaving: the reader that is leaving, if it is still in the table.
+    /// - Parameter leaving: the reader that is leaving, if the table still has it; otherwise nil.
     mutating func release(_ id: FetchState.ID, leaving: ReaderState? = nil) -> Effects {
         var effects = removeKept(id, leaving: leaving)
         guard let fetch = fetches[id], fetch.isActive, !fetch.awaitsEnd else { return effects }
         let remaining = readers.values.count { $0.fetch == id } - (leaving == nil ? 0 : 1)
-        // A fetch extended to whole blocks is short and runs to its end; otherwise each requested byte would become a
-        // file.
+        // A fetch extended to whole blocks is short, so it may run to its end. Otherwise, requests for single bytes
+        // would each leave a file of their own.
         let endsSoon =
             fetch.isExtendedToBlocks && fetch.isStoring && fetch.phase == .receiving && mayFinishWithoutReader
         guard remaining <= 0, !endsSoon else { return effects }
@@ -206,16 +206,18 @@ extension LoaderState {
         return effects
     }
 
-    /// Whether few fetches are running to their end without a reader; each uses a connection to the origin.
+    /// Whether a fetch may run to its end without a reader. Few may do so at once, because each uses a connection to
+    /// the origin.
     private var mayFinishWithoutReader: Bool {
         let taken = Set(readers.values.compactMap(\.fetch))
         return fetches.values.count { $0.isActive && $0.isExtendedToBlocks && !taken.contains($0.id) }
             <= FetchState.mostLeft
     }
 
-    /// Returns a reader of sealed bytes that will reach the bytes that a fetch has still to bring.
+    /// Returns a reader that is reading sealed bytes now and will reach bytes that the fetch still owes.
     ///
-    /// This applies only to an origin without range support, which would otherwise send everything again.
+    /// There is one only if the origin does not support ranges, because a new request to it would bring everything
+    /// again.
     private func heir(to fetch: FetchState) -> ReaderState.ID? {
         guard information?.supportsRanges == false, !fetch.isSeparate else { return nil }
         return readers.first { _, reader in
@@ -224,47 +226,49 @@ extension LoaderState {
     }
 }
 
-/// One reader of a resource as the loader sees it.
+/// The loader's view of one reader of a resource.
 struct ReaderState {
     /// Identifies a reader within its loader.
     typealias ID = Int
 
-    /// The number of the representation that it reads.
+    /// The edition of the representation that the reader reads.
     var edition: Int
-    /// The offset of the next byte that it wants.
+    /// The offset of the next byte that the reader wants.
     var position: Int64
-    /// One past the last byte it wants; `Int64.max` while the length is unknown.
+    /// One past the last byte that the reader wants; `Int64.max` while the end is unknown.
     var end: Int64
-    /// Whether its fetches must bring the representation being read; an answer with another one fails.
+    /// Whether the reader's fetches must bring the representation being read, so that an answer with another one is an
+    /// error.
     var keepsRepresentation = false
-    /// The fetch that it takes bytes from. A transfer lives as long as a reader needs it.
+    /// The fetch that the reader takes bytes from. A transfer lives as long as a reader needs it.
     var fetch: FetchState.ID?
-    /// Whether it takes its bytes from one fetch alone, apart from the representation.
+    /// Whether the reader takes all its bytes from one fetch, separately from the representation.
     var isSeparate = false
-    /// Why the last fetch that it waited for failed.
+    /// Why the last fetch that the reader waited for failed; nil if it did not.
     var failure: FetchFailure?
-    /// How long it waits for a byte while the origin fails; zero before its answer has begun.
+    /// How long the reader waits for a byte while the origin is failing; zero before its answer has begun.
     var patience: Duration = .zero
-    /// How long it waits before its answer has begun, while connections to a recently reachable origin fail.
+    /// How long the reader waits before its answer has begun, while connections to a recently reachable origin fail.
     var openingTimeLimit: Duration = .zero
-    /// Whether its answer promised everything, without a range.
+    /// Whether the answer to the reader's client promised the whole resource rather than a range.
     var isWhole = false
-    /// When its wait for a briefly busy origin ends, before its answer has begun; in the past once it has waited.
+    /// When the reader, whose answer has not begun, stops waiting for a briefly busy origin; in the past once it has
+    /// waited.
     var busyUntil: ContinuousClock.Instant?
-    /// When it began to wait for a failing origin; nil if it is not waiting.
+    /// When the reader began to wait for a failing origin; nil if it is not waiting.
     var failingSince: ContinuousClock.Instant?
-    /// Where the bytes that it has had came from, and where its current bytes come from.
+    /// Where the bytes that the reader has received came from. `source` is where its current bytes come from.
     var trace = ByteTrace()
     var source = ByteTrace.Source.vault
-    /// Whether its answer has begun: from then on all its bytes must be of one version.
+    /// Whether the reader's answer has begun. From then on, all its bytes must belong to one version.
     var hasBegun = false
-    /// Whether its current bytes came from a tiny answer, which does not count as a recovery of the origin.
+    /// Whether the reader's current bytes came from a tiny answer, which does not show that the origin has recovered.
     var takesTinyAnswer = false
-    /// Whether it fills the vault and answers no client.
+    /// Whether the reader fills the vault and answers no client.
     var isFilling = false
     var signal = WakeFlag()
 
-    /// Records that it has had the bytes up to `position`.
+    /// Records that the reader has received the bytes up to `position`.
     mutating func advance(to position: Int64) {
         trace.note(self.position..<max(self.position, position), source)
         hasBegun = hasBegun || position > self.position
@@ -273,23 +277,23 @@ struct ReaderState {
     }
 }
 
-// What can be opened without waiting.
+// Finds bytes that can be opened without waiting.
 extension LoaderState {
-    /// Bytes that are all held, of a representation that needs no revalidation.
+    /// A range that is entirely held, of a representation that needs no revalidation.
     struct Held {
         let information: ContentInformation
         let range: ByteRange
-        /// The segment that holds the first byte, and the run of good bytes around it.
+        /// The segment that holds the range's first byte; `run` is the run of good bytes around that byte.
         let segment: SegmentDescription
         let run: ByteRange
-        /// The number of the representation.
+        /// The edition of the representation.
         let edition: Int
 
         /// The vault's own entity tag for the representation.
         var entityTag: EntityTag { EntityTag(strong: segment.representation.hex) }
     }
 
-    /// Returns the requested range if all of it is in segments and fresh; nil otherwise.
+    /// Returns the requested range if it is fresh and entirely held; nil otherwise.
     ///
     /// - Parameter now: the wall-clock time, in seconds since 1970.
     func held(_ requested: RequestedRange, now: Int64) -> Held? {
@@ -297,7 +301,7 @@ extension LoaderState {
             let range = requested.resolved(length: length), !range.isEmpty,
             let (segment, run) = map.segment(at: range.lowerBound),
             run.upperBound >= range.upperBound || map.holds(range),
-            // If the origin does not support ranges and something is missing, everything is served.
+            // If the origin does not support ranges and any byte is missing, the whole resource is served instead.
             information.supportsRanges || map.holds(0..<length)
         else { return nil }
         return Held(information: information, range: range, segment: segment, run: run, edition: edition)
@@ -314,7 +318,7 @@ extension LoaderState {
 
 // How readers react to a failing origin.
 extension LoaderState {
-    /// Begins a reader's answer, after which it waits for a failing origin up to a time limit.
+    /// Begins a reader's answer. From then on, the reader waits for a failing origin up to a time limit.
     mutating func begin(_ id: ReaderState.ID, isDownload: Bool) -> Effects {
         readers[id]?.hasBegun = true
         readers[id]?.patience = isDownload ? retry.policy.downloadTimeLimit : retry.policy.patience
@@ -324,7 +328,7 @@ extension LoaderState {
 
     /// Lets a reader wait before its answer has begun, while connections to a recently reachable origin fail.
     ///
-    /// Players take an error for final, so the origin is asked again before one is reported.
+    /// Players treat any error as final, so the origin is asked again before an error is reported.
     mutating func expect(_ id: ReaderState.ID) -> Effects {
         readers[id]?.openingTimeLimit = min(retry.policy.openingTimeLimit, retry.policy.patience)
         return Effects()

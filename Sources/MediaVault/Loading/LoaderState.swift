@@ -1,53 +1,57 @@
 import VaultModel
 import VaultStorage
 
-/// The knowledge and the decisions of a loader: a value without I/O, changed under one lock.
+/// The value that holds a loader's knowledge and makes its decisions. It does no I/O, and changes only under the
+/// loader's lock.
 ///
-/// Methods return what is to be done after unlocking: waiters to resume, fetches to start or to cancel.
+/// Its methods return what the caller must do after unlocking, such as waking waiters, or starting or cancelling
+/// fetches.
 struct LoaderState {
-    /// What is known of the representation being read; nil before the first answer.
+    /// The content information of the representation being read; nil while no representation is known.
     private(set) var information: ContentInformation?
-    /// Counts the representations that this loader has read. Readers of an earlier one end.
+    /// A counter that increases when the representation is replaced or forgotten. Readers of an earlier edition end,
+    /// unless they have a transfer of their own.
     private(set) var edition = 0
     var map = SegmentMap()
     var fetches: [FetchState.ID: FetchState] = [:]
     var readers: [ReaderState.ID: ReaderState] = [:]
-    /// Whether this loader has received any bytes.
+    /// Whether this loader has received any bytes from the origin.
     var hasFetched = false
     /// The error with which the store last refused bytes.
     var storeFailure: VaultError?
-    /// The current refusal of the store; nil while it takes bytes.
+    /// The store's current refusal; nil while the store takes bytes.
     var refusal: Refusal?
     /// Whether the store has accepted the representation.
     var canStore = true
     /// The error that all readers end with; nil while they may read.
     private(set) var ending: VaultError?
-    /// The traces of ended readers, until they are taken.
+    /// The traces of ended readers, kept until ``takeTraces()`` returns them.
     var traces: [ByteTrace] = []
     var lastID = 0
-    /// The mode in force: whether the origin may be asked, and whether bytes are stored.
+    /// The mode in force. It determines whether the origin may be asked, and whether bytes are stored.
     var mode: VaultMode
     var vaultMode: VaultMode
-    /// The mode set for this resource alone.
+    /// The mode set for this resource alone; nil if none is set.
     var ownMode: VaultMode?
-    /// How long the representation counts as current, and the value that the index has for it.
+    /// How long the representation counts as current. `writtenFreshness` is the value that the index has.
     var freshness: Freshness?
     var writtenFreshness: Freshness?
-    /// Whether no validator distinguishes the representation from another version; then one connection alone fills it.
+    /// Whether the representation is bound: no validator distinguishes it from another version, so one connection alone
+    /// must fill it.
     var isBound = false
-    /// The connection that fills the representation; nil if it has brought no bytes yet, or if they came in an earlier
-    /// run.
+    /// The connection that fills a bound representation; nil if no bytes have arrived yet, or if they arrived in an
+    /// earlier run.
     var connection: UInt64?
-    /// Whether the origin's entity tags identify versions.
+    /// The evidence for whether the origin's entity tags identify versions.
     var entityTags = EntityTagReliability()
-    /// The `Last-Modified` of the answer that began the representation, if it names the second in which the answer was
-    /// sent.
+    /// The `Last-Modified` of the answer that began the representation, if that date is the second in which the answer
+    /// was sent; otherwise nil.
     var unsettledDate: String?
-    /// Whether the origin states that the resource never ends, as a web radio does.
+    /// Whether the origin indicates that the resource never ends, as a web radio stream does.
     var isEndless = false
-    /// Whether the resource is kept and served whatever happens to it at its origin.
+    /// Whether the resource is pinned: kept, and served whatever happens to it at its origin.
     var isPinned = false
-    /// When a failing origin is asked again.
+    /// The schedule by which a failing origin is asked again.
     var retry: RetrySchedule
 
     init(mode: VaultMode, retry: RetryPolicy = RetryPolicy()) {
@@ -66,9 +70,9 @@ struct LoaderState {
         case wait
         /// Start this fetch, then wait.
         case fetch(FetchState.ID)
-        /// The reader has had all its bytes.
+        /// The reader has received all its bytes.
         case finished
-        /// The byte is missing and may not be fetched.
+        /// The byte at this offset is missing and must not be fetched.
         case hole(at: Int64, isDamage: Bool)
         /// The fetch that the reader waited for failed.
         case failed(FetchFailure)
@@ -83,8 +87,8 @@ struct LoaderState {
         information = representation.info.information
         map = SegmentMap(representation)
         writtenFreshness = representation.info.freshness
-        // A representation stored before freshness was recorded gets the default for answers that state none. One
-        // imported without asking the origin was never current.
+        // A representation stored before the vault recorded freshness gets the default for answers that state none. A
+        // representation that was imported without asking the origin was never current.
         let retrieved = representation.info.retrieved
         freshness =
             writtenFreshness
@@ -92,24 +96,26 @@ struct LoaderState {
                 ? Freshness(checked: retrieved, lifetime: 0) : Freshness(HeaderFields(), asked: retrieved))
     }
 
-    /// Loads what the index has now, because another process changes it.
+    /// Reloads the state from the index, because another process may have changed the index.
     ///
     /// - Parameters:
-    ///   - representation: what the index still holds of the representation; nil if it now has another one.
-    ///   - lost: a segment whose file is missing.
+    ///   - representation: the representation as the index has it now; nil if the index no longer has it.
+    ///   - lost: the segment whose file is missing.
     mutating func reload(_ representation: StoredRepresentation?, without lost: SegmentID) -> Effects {
-        // A forgotten representation stays forgotten.
+        // Do not bring back a representation that was forgotten.
         guard information != nil else { return Effects() }
         if let representation { load(representation) } else { map = SegmentMap() }
         map.remove(lost, isDamaged: false)
         return Effects()
     }
 
-    /// Begins a representation. Bytes of an earlier one reach only readers whose own transfers bring it to its end.
+    /// Begins a representation. From then on, an earlier one's bytes reach only readers whose own transfers bring the
+    /// rest of it.
     ///
     /// - Parameters:
-    ///   - keeping: the fetch whose answer begins the representation, and which continues.
-    ///   - refused: why the store does not accept the representation; its bytes then only pass through.
+    ///   - keeping: the fetch whose answer begins the representation; this fetch continues.
+    ///   - refused: the error with which the store refused the representation, whose bytes then only pass through; nil
+    ///     if the store accepted it.
     mutating func begin(
         _ information: ContentInformation, _ freshness: Freshness? = nil, keeping: FetchState.ID?, isBound: Bool,
         connection: UInt64? = nil, unsettledDate: String? = nil, refused: VaultError? = nil
@@ -120,7 +126,7 @@ struct LoaderState {
         (self.freshness, writtenFreshness) = (freshness, freshness)
         storeFailure = refused
         refusal = refused.map { Refusal(error: $0) }
-        // Set now, so that no new reader cuts short the only fetch that can fill a bound representation.
+        // Set this now, so that no new reader cuts short the only fetch that can fill a bound representation.
         (self.isBound, self.connection) = (isBound, connection)
         if let keeping {
             fetches[keeping]?.destination = canStore ? .store : .readers
@@ -146,7 +152,8 @@ struct LoaderState {
 
     /// Forgets the representation, so that the next answer begins a new one.
     ///
-    /// - Parameter keeping: the fetch of that answer, if it has come. Readers that wait for it keep waiting.
+    /// - Parameter keeping: the fetch that received this next answer, if it has already arrived. Readers waiting for
+    ///   this fetch keep waiting.
     mutating func forget(keeping: FetchState.ID? = nil) -> Effects {
         var effects = Effects()
         information = nil
@@ -162,7 +169,7 @@ struct LoaderState {
         return effects
     }
 
-    /// Ends all current and future readers with an error. Bytes that have arrived are still sealed.
+    /// Ends all current and future readers with an error. Bytes that have already arrived are still sealed.
     mutating func end(with error: VaultError) -> Effects {
         ending = error
         var effects = letGo(Array(fetches.keys))
@@ -170,7 +177,8 @@ struct LoaderState {
         return effects
     }
 
-    /// Records more about the representation: its length, or that its origin does not support ranges.
+    /// Records newly learned facts about the representation, such as its length, or that its origin does not support
+    /// ranges.
     mutating func learn(_ information: ContentInformation) -> Effects {
         var effects = Effects()
         self.information = information
@@ -196,7 +204,7 @@ struct LoaderState {
 
     // MARK: Damage
 
-    /// Turns the unreadable bytes of a segment into a gap.
+    /// Turns a segment's unreadable bytes into a gap.
     mutating func invalidate(_ segment: SegmentID, for failure: SegmentFailure) {
         switch failure {
         case .badBlock(let block): map.markBad(segment, block: block)
@@ -207,7 +215,7 @@ struct LoaderState {
 
     // MARK: Time
 
-    /// Does what is due: ends transfers whose readers have stalled, and makes sealers close short blocks.
+    /// Does the periodic work: ends transfers whose readers have stalled or left, and makes sealers close short blocks.
     mutating func tick(now: ContinuousClock.Instant) -> Effects {
         var effects = Effects()
         if let refusal, refusal.retryAt == nil { self.refusal?.retryAt = now + Refusal.pause }
@@ -217,7 +225,7 @@ struct LoaderState {
                 fetch.rest()
                 if fetch.takenTo < fetch.present { effects.wake(fetch.sealerSignal.raise()) }
             }
-            // A transfer bound to its connection could not be resumed.
+            // Do not release a bound transfer: it could not be resumed on another connection.
             if !isBound, !fetch.isSeparate, let since = fetch.pausedSince, now - since >= FetchState.patience {
                 fetch.enter(.released)
                 effects.wake(fetch.receiverSignal.raise())
@@ -240,9 +248,9 @@ struct LoaderState {
     }
 }
 
-// Whether held bytes are still what the origin has, and whether it may be asked.
+// Decides whether held bytes are still current, and whether the origin may be asked.
 extension LoaderState {
-    /// Whether the origin has not confirmed the known representation recently enough.
+    /// Returns whether too much time has passed since the origin last confirmed the known representation.
     ///
     /// - Parameter now: the wall-clock time, in seconds since 1970.
     func isStale(now: Int64) -> Bool {
@@ -252,19 +260,19 @@ extension LoaderState {
 
     /// The first step in opening a stale representation.
     enum StaleStep: Equatable {
-        /// It can be served: fetching its missing bytes will show whether it has changed.
+        /// Open it at once: the fetch of its missing bytes will show whether it has changed.
         case open
-        /// It can be served, although the origin may not be asked.
+        /// Serve it without confirmation, because the mode does not let the origin be asked.
         case stale(Staleness)
-        /// The origin is asked first.
+        /// Ask the origin first.
         case ask
     }
 
     /// Returns how to open a stale representation.
     ///
-    /// - Parameter position: the first byte wanted; nil if the request is not about bytes.
+    /// - Parameter position: the offset of the first byte wanted; nil if the request is not for bytes.
     func staleStep(at position: Int64?) -> StaleStep {
-        // The answer that brings a missing first byte shows whether it is of the same representation.
+        // If the first byte is missing, the answer that brings it will show whether the representation has changed.
         if let position, position < information?.length ?? .max, !present.contains(position) { return .open }
         switch mode {
         case .offline: return .stale(.offline)
@@ -279,7 +287,7 @@ extension LoaderState {
         return Effects()
     }
 
-    /// Returns freshness that must be written to the index, and counts it as written.
+    /// Returns the freshness if it must be written to the index, and counts it as written; otherwise returns nil.
     mutating func takeUnwrittenFreshness() -> Freshness? {
         guard mode.stores, canStore, let freshness, freshness.isWorthStoring(after: writtenFreshness) else {
             return nil
@@ -290,7 +298,8 @@ extension LoaderState {
 
     /// Changes the mode.
     ///
-    /// Transfers end if the new mode forbids them or stores their bytes differently; their readers continue under it.
+    /// If the new mode treats requests or storage differently, all transfers end, and their readers continue under the
+    /// new mode.
     mutating func setMode(vault: VaultMode? = nil, own: VaultMode?? = nil) -> Effects {
         vaultMode = vault ?? vaultMode
         ownMode = own ?? ownMode
@@ -305,12 +314,12 @@ extension LoaderState {
     }
 }
 
-// Where the bytes of answers came from.
+// Records where the bytes of answers came from.
 extension LoaderState {
-    /// Maximum traces of ended readers kept until they are taken.
+    /// The maximum number of ended readers' traces that are kept until they are taken.
     private static let mostTraces = 16
 
-    /// Keeps the trace of an ended reader, unless it was a download's, which answers no client.
+    /// Keeps an ended reader's trace, unless the reader answered no client or received no bytes.
     mutating func keepTrace(of reader: ReaderState) {
         guard !reader.isFilling, reader.trace.bytes > 0 else { return }
         if traces.count >= Self.mostTraces { traces.removeFirst() }
@@ -333,12 +342,12 @@ extension LoaderState {
     }
 }
 
-/// What is to be done after the loader's state was changed and unlocked.
+/// What remains to be done once the loader's state has been changed and unlocked.
 struct Effects {
     var waiters: [WakeFlag.Waiter] = []
-    /// Fetches that are no longer needed.
+    /// Fetches to cancel because they are no longer needed.
     var cancelled: [FetchState.ID] = []
-    /// Readers to wake at a given time.
+    /// Readers to wake, each at a given time.
     var alarms: [(reader: ReaderState.ID, time: ContinuousClock.Instant)] = []
 
     /// The number of bytes that passed through and will not be stored.

@@ -2,23 +2,23 @@ import Synchronization
 import VaultModel
 import VaultStorage
 
-/// The loaders of a vault: one for each resource in use, kept for a while after its last use.
+/// A vault's loaders: one for each resource in use, kept for a while after the resource's last use.
 final class LoaderTable: Sendable {
     private struct Entry {
         let loader: ResourceLoader
-        /// The number of leases.
+        /// The number of leases on the loader.
         var uses = 0
         var idleSince = ContinuousClock.now
 
-        /// Whether the resource has readers, or something is fetched or written for it.
+        /// Whether the resource has readers, or something is being fetched or written for it.
         var isInUse: Bool { uses > 0 || !loader.isIdle || loader.joining.withLock(\.isRunning) }
     }
 
     private struct State {
         var entries: [ResourceID: Entry] = [:]
-        /// The resources that are being removed: no leases are given for them.
+        /// The resources that are being removed, for which no leases are issued.
         var removing: Set<ResourceID> = []
-        /// The error for callers that request a loader; nil if loaders are given out.
+        /// The error for callers that request a loader; nil while requests are accepted.
         var refusal: VaultError?
     }
 
@@ -26,9 +26,9 @@ final class LoaderTable: Sendable {
     let answers: AnswerLog
     /// The pictures found in held media.
     let pictures = PictureCache()
-    /// The recently requested pictures of feeds.
+    /// The recently requested pictures from feeds.
     let feedPictures = FeedPictures()
-    /// Called after a title was removed, before it can be used again; may block.
+    /// The function to call after a title was removed and before it can be used again; it may block.
     let onRemoval = Locked<@Sendable () -> Void>({})
     private let state = Locked(State())
     /// Whether the vault is closed, or being closed.
@@ -37,20 +37,23 @@ final class LoaderTable: Sendable {
     /// How long an unused loader is kept.
     private static let idleTime: Duration = .seconds(60)
 
-    /// - Parameter answers: records where the bytes of ended readers came from.
+    /// Creates an empty table.
+    ///
+    /// - Parameter answers: the log that records where the bytes of ended readers came from.
     init(_ environment: LoaderEnvironment, answers: AnswerLog) {
         self.environment = environment
         self.answers = answers
     }
 
-    /// All loaders.
+    /// All loaders in the table.
     var all: [ResourceLoader] { state.withLock { $0.entries.values.map(\.loader) } }
 
-    /// The resources that have readers, or for which something is fetched or written, and the packs that they lie in.
+    /// The resources in use, the parts that manifests led players to, and the packs in which any of these lie.
     var resourcesInUse: Set<ResourceID> {
         state.withLock { state in
             state.entries.reduce(into: []) { ids, entry in
-                // A player requests a title segment by segment: the title is in use between two of them, too.
+                // A player requests a title segment by segment, so the title is in use between two of these requests,
+                // too.
                 guard entry.value.isInUse || entry.value.loader.record.isPlayedPart else { return }
                 ids.insert(entry.key)
                 if let pack = entry.value.loader.record.place?.pack { ids.insert(pack) }
@@ -63,7 +66,8 @@ final class LoaderTable: Sendable {
     /// Returns the loader of a resource if the resource is in use, or was used recently.
     func loader(of id: ResourceID) -> ResourceLoader? { state.withLock { $0.entries[id]?.loader } }
 
-    /// Returns the loaders that read the segments of a resource: its own and, if it is a pack, those of its parts.
+    /// Returns the loaders that read a resource's segments: the resource's own loader and, if it is a pack, those of
+    /// the parts in it.
     func loaders(reading id: ResourceID) -> [ResourceLoader] { loaders(reading: [id]) }
 
     private func loaders(reading ids: Set<ResourceID>) -> [ResourceLoader] {
@@ -74,9 +78,9 @@ final class LoaderTable: Sendable {
         }.values.map(\.loader)
     }
 
-    /// Returns the loader of a resource if one exists and may be used, and keeps it for longer.
+    /// Returns the loader of a resource if one exists and may be used, and restarts its idle time.
     ///
-    /// The loader may have failed to read the index, and hold nothing.
+    /// The loader may have failed to read the index, in which case it holds nothing.
     func loaderInUse(_ id: ResourceID) -> ResourceLoader? {
         state.withLock { state in
             guard let entry = state.entries[id], !state.removing.contains(id) else { return nil }
@@ -98,14 +102,14 @@ final class LoaderTable: Sendable {
             // An id computed before the locator was changed is no longer valid.
             guard resource.locator == environment.store.index.locator else { throw ResourceNames.renaming }
             if state.removing.contains(id) { throw ResourceRecord.removed }
-            // Checked under the lock: a resource that is no longer being removed has been noted as removed.
+            // Check this under the lock: once a resource is no longer being removed, its removal has been recorded.
             let removed = environment.removed
             if !resource.reference.isLinked {
                 removed.end(id)
             } else if removed.refuses(resource, now: environment.store.now()) {
                 throw ResourceRecord.removed
             }
-            // The mode of a new loader is read under the lock, so that no change of mode misses the loader.
+            // Read a new loader's mode under the lock, so that no change of mode misses the loader.
             var entry =
                 state.entries[id].flatMap { $0.loader.isBroken ? nil : $0 }
                 ?? Entry(loader: ResourceLoader(resource, mode: environment.mode.current, in: environment))
@@ -134,9 +138,10 @@ final class LoaderTable: Sendable {
         return try use(environment.names.name(resource))
     }
 
-    /// Names the resource behind a reference.
+    /// Determines which resource a reference names.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if the reference cannot be used; `closed`.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the reference cannot be used, or `closed` if the vault
+    ///   was closed.
     func name(_ reference: MediaReference) async throws -> NamedResource {
         try checkOpen()
         return try await environment.names.name(settled(reference))
@@ -147,7 +152,7 @@ final class LoaderTable: Sendable {
         try TokenIssuer(keyring: environment.store.keyring).resolvingPlaybackLinks(reference).settled()
     }
 
-    /// Requires that the vault is open: without keys no id can be computed.
+    /// Requires that the vault is open, because no id can be computed without keys.
     private func checkOpen() throws {
         guard isOpen else { throw VaultError.vaultClosed }
     }
@@ -157,14 +162,16 @@ final class LoaderTable: Sendable {
             answers.note(traces, of: id, at: environment.store.now())
         }
         state.withLock { state in
-            // Another loader may have taken its place.
+            // Another loader may have taken this one's place.
             guard let entry = state.entries[id], entry.loader === loader else { return }
             state.entries[id]?.uses -= 1
             state.entries[id]?.idleSince = .now
         }
     }
 
-    /// Starts joining a resource's segments, unless the resource is being removed or now has another loader.
+    /// Marks a resource's segments as being joined, unless the resource is being removed or now has another loader.
+    ///
+    /// - Returns: whether the segments were marked.
     func beginJoining(_ id: ResourceID, _ loader: ResourceLoader, now: ContinuousClock.Instant) -> Bool {
         state.withLock { state in
             guard let entry = state.entries[id], entry.loader === loader, !state.removing.contains(id) else {
@@ -175,7 +182,7 @@ final class LoaderTable: Sendable {
         }
     }
 
-    /// Returns all loaders, each with whether it has been idle for `time`.
+    /// Returns all loaders, each with a flag that says whether it has been idle for `time`.
     func resting(for time: Duration, now: ContinuousClock.Instant) -> [(ResourceID, ResourceLoader, isResting: Bool)] {
         state.withLock { state in
             state.entries.map { ($0, $1.loader, isResting: !$1.isInUse && now - $1.idleSince >= time) }
@@ -184,22 +191,23 @@ final class LoaderTable: Sendable {
 
     // MARK: Removal
 
-    /// Ends all use of a resource and of the parts of a title, and removes them from the store.
+    /// Ends all use of a resource and, if it is a title, of its parts, and removes them from the store.
     ///
-    /// A download of the title ends, too. Whatever its parts share with other titles stays.
+    /// A download of the title ends as well. Whatever the parts share with other titles stays.
     ///
-    /// - Parameter erase: removes it from the store; may block.
+    /// - Parameter erase: removes the resource from the store; may block.
     /// - Returns: the size of the removed files in bytes.
-    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know the resource; any error of `erase`.
+    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know the resource; any error that `erase`
+    ///   throws.
     func remove(
         _ reference: MediaReference, _ erase: @escaping @Sendable (VaultStore, ResourceID) throws -> Int64?
     ) async throws -> Int64 {
         try await remove(name(reference), erase)
     }
 
-    /// ``remove(_:_:)-(MediaReference,_)`` for a named resource.
+    /// Does the same as ``remove(_:_:)-(MediaReference,_)`` for a named resource.
     ///
-    /// - Parameter byOwner: whether the owner removes it; links then fetch nothing of it for a minute.
+    /// - Parameter byOwner: whether the owner removes the resource, in which case links to it are refused for a minute.
     func remove(
         _ resource: NamedResource, byOwner: Bool = false,
         _ erase: @escaping @Sendable (VaultStore, ResourceID) throws -> Int64?
@@ -215,7 +223,7 @@ final class LoaderTable: Sendable {
         let (loader, lease) = try use(resource)
         defer { withExtendedLifetime(lease) {} }
         let (parts, files, title) = try await pool.run {
-            // A download of the title adds no more parts.
+            // Keep a download of the title from adding more parts.
             loader.record.isRetired.withLock { $0 = true }
             let (parts, files) = try store.index.contents(of: id)
             return (parts, files, try store.index.titleID(of: id))
@@ -225,7 +233,7 @@ final class LoaderTable: Sendable {
         defer { end(removing: removing, ending) }
         for loader in ending { loader.end(with: ResourceRecord.removed) }
         for loader in ending {
-            // A resource whose rows do not open can be removed, too.
+            // A resource can be removed even if its rows do not open.
             try? await loader.ready()
             await loader.settle()
             await loader.settleJoining()
@@ -235,10 +243,10 @@ final class LoaderTable: Sendable {
             for loader in ending { loader.record.retire() }
             let bytes = try erase(store, id)
             guard bytes != nil else { return bytes }
-            // Before the title can be used again, and before the caller is told.
+            // Record the removal before the title can be used again, and before the caller is told.
             if byOwner { removed.note(resource, title, with: removing, now: store.now()) }
             onRemoval()
-            // The note is in memory anyway; only a restart would lose it.
+            // If this write fails, the removal is still recorded in memory, and only a restart would lose it.
             if byOwner { try? removed.write(to: store) }
             return bytes
         }
@@ -250,11 +258,11 @@ final class LoaderTable: Sendable {
         return bytes
     }
 
-    /// Makes later users of a resource read the index again, which has another version. Current users continue, but
-    /// nothing more is stored for them. Blocks.
+    /// Makes later users of a resource read the index again, because the index has another version now. Current users
+    /// continue, but nothing more is stored for them. Blocks.
     func detach(_ id: ResourceID) { state.withLock { $0.entries.removeValue(forKey: id) }?.loader.record.retire() }
 
-    /// Stops giving out leases for resources.
+    /// Stops issuing leases for resources.
     ///
     /// - Returns: the loaders that read the segments of `owners`.
     private func begin(removing ids: Set<ResourceID>, reading owners: Set<ResourceID>) -> [ResourceLoader] {
@@ -273,14 +281,14 @@ final class LoaderTable: Sendable {
                 return true
             }
             guard !isThere else { continue }
-            // It joined the title while the title was being removed.
+            // The resource joined the title while the title was being removed.
             loader.end(with: ResourceRecord.removed)
             try await environment.pool.run { record.retire() }
             remove(record.id)
         }
     }
 
-    /// Gives out leases again, and removes the loaders that were ended.
+    /// Issues leases again, and removes the loaders that were ended.
     private func end(removing ids: Set<ResourceID>, _ ended: [ResourceLoader]) {
         state.withLock { state in
             for loader in ended where state.entries[loader.record.id]?.loader === loader {
@@ -292,7 +300,8 @@ final class LoaderTable: Sendable {
 
     /// Requires that the vault has the resource itself, not just as a file in a title's pack.
     ///
-    /// - Throws: ``VaultError`` with code `notHeld` or `invalidArgument`.
+    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not have the resource, or `invalidArgument` if it
+    ///   is a file in a title's pack.
     func requireOwnRows(of resource: NamedResource) async throws {
         let (store, id) = (environment.store, resource.id)
         let (hasRows, isPacked) = try await environment.pool.run {
@@ -306,12 +315,12 @@ final class LoaderTable: Sendable {
         guard hasRows else { throw resource.reference.notHeld }
     }
 
-    /// Removes a loader from the table; the next user reads the index again.
+    /// Removes a loader from the table, so that the resource's next user reads the index again.
     func remove(_ id: ResourceID) { state.withLock { $0.entries[id] = nil } }
 
-    /// Removes the loaders that read the segments of a resource from the table, unless one of them is in use.
+    /// Removes the loaders that read a resource's segments from the table, unless one of them is in use.
     ///
-    /// - Returns: whether none are left.
+    /// - Returns: whether the table has none of them left.
     func removeIfIdle(_ id: ResourceID) -> Bool {
         state.withLock { state in
             let reading = state.entries.filter { $0.key == id || $0.value.loader.record.place?.pack == id }
@@ -330,7 +339,7 @@ final class LoaderTable: Sendable {
         }
     }
 
-    /// Ends all readers and fetches, stops all writes that they would cause, and gives out no more loaders.
+    /// Ends all readers and fetches, stops all writes that they would cause, and refuses further requests for loaders.
     ///
     /// - Parameters:
     ///   - reason: the error that readers end with.
@@ -340,7 +349,7 @@ final class LoaderTable: Sendable {
         let ended = refuse(refusal)
         for loader in ended { loader.end(with: reason) }
         for loader in ended {
-            // A resource whose rows do not open has nothing to write either.
+            // A resource has nothing to write if its rows do not open.
             try? await loader.ready()
             await loader.settle()
             await loader.settleJoining()
@@ -349,7 +358,7 @@ final class LoaderTable: Sendable {
         }
     }
 
-    /// Removes all loaders from the table and returns them; gives out no more loaders.
+    /// Removes all loaders from the table and returns them; refuses further requests for loaders.
     @discardableResult
     func refuse(_ refusal: VaultError) -> [ResourceLoader] {
         state.withLock { state in
@@ -359,15 +368,15 @@ final class LoaderTable: Sendable {
         }
     }
 
-    /// Whether the vault is open; a closed one has no key to verify a link with.
+    /// Whether the vault is open. A closed vault has no key with which to verify a link.
     var isOpen: Bool { !isClosed.load(ordering: .relaxed) }
 
-    /// Stops giving out loaders, because the vault is being closed.
+    /// Refuses further requests for loaders, because the vault is being closed.
     ///
-    /// - Returns: false if it was already closed.
+    /// - Returns: false if the vault was already closed or being closed.
     func beginClosing() -> Bool { !isClosed.exchange(true, ordering: .relaxed) }
 
-    /// Gives out loaders again.
+    /// Accepts requests for loaders and imports again.
     func resume() {
         state.withLock { $0.refusal = nil }
         environment.imports.resume()

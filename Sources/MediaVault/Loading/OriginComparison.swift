@@ -2,9 +2,9 @@ import VaultFetch
 import VaultModel
 import VaultStorage
 
-/// Compares local bytes with an origin's, in samples.
+/// Compares samples of local bytes with an origin's bytes.
 struct OriginComparison: Sendable {
-    /// The origin's version of what was compared.
+    /// The origin's version of the compared content.
     struct Version: Sendable {
         let information: ContentInformation
         let freshness: Freshness
@@ -14,7 +14,7 @@ struct OriginComparison: Sendable {
 
     enum Verdict: Sendable {
         case same(Version)
-        /// The bytes differ; the text says how, as the end of a sentence.
+        /// The bytes differ. The text says how, as the end of a sentence.
         case different(String)
     }
 
@@ -22,20 +22,23 @@ struct OriginComparison: Sendable {
     private let length: Int64
     private let mine: @Sendable (ByteRange) throws -> [UInt8]
 
-    /// The size of a sample, and the number of samples taken of bytes longer than all samples together.
+    /// The size of a sample in bytes, and the number of samples. Content that is no longer than all samples together is
+    /// compared whole.
     static let (sampleBytes, sampleCount): (Int64, Int64) = (64 << 10, 8)
 
+    /// Creates a comparison of local bytes with an origin's.
+    ///
     /// - Parameters:
     ///   - length: the number of local bytes, above 0.
-    ///   - mine: returns a range of them; may block.
+    ///   - mine: returns a range of the local bytes; may block.
     init(_ loader: ResourceLoader, length: Int64, _ mine: @escaping @Sendable (ByteRange) throws -> [UInt8]) {
         self.loader = loader
         self.length = length
         self.mine = mine
     }
 
-    /// Returns the ranges to compare: everything if it is short, else the first and last bytes, and unpredictable
-    /// ranges in between.
+    /// Returns the ranges to compare: the whole content if it is short; otherwise its first and last bytes, and
+    /// unpredictable ranges in between.
     static func samples(of length: Int64, using random: inout some RandomNumberGenerator) -> [ByteRange] {
         guard length > sampleBytes * sampleCount else { return [0..<length] }
         let starts = (0..<sampleCount - 2).map { _ in Int64.random(in: 0...(length - sampleBytes), using: &random) }
@@ -46,7 +49,7 @@ struct OriginComparison: Sendable {
     ///
     /// If the origin does not support ranges, only the first sample is compared.
     ///
-    /// - Throws: ``OriginFailure`` if the origin did not show what it has; `CancellationError`.
+    /// - Throws: ``OriginFailure`` if the origin's bytes could not be obtained; `CancellationError`.
     func run() async throws -> Verdict {
         var random = SystemRandomNumberGenerator()
         var version: Version?
@@ -82,7 +85,7 @@ struct OriginComparison: Sendable {
         return .same(version)
     }
 
-    /// Returns the start of the first piece of a body that differs; nil if none does.
+    /// Returns the offset of the first received chunk that differs; nil if none does.
     private func firstDifference(in range: ByteRange, from response: any OriginResponse) async throws -> Int64? {
         let mine = mine
         let expected = try await loader.pool.run { try mine(range) }
@@ -101,13 +104,13 @@ struct OriginComparison: Sendable {
     }
 }
 
-// A version that was imported from a file, and that its origin has not confirmed.
+// Handles a version that was imported from a file and that its origin has not confirmed.
 extension ResourceLoader {
     /// Compares an imported version with the origin's.
     ///
-    /// If they are the same, the imported version becomes a copy of the origin's, with its validators.
+    /// If they match, the imported version becomes a copy of the origin's version and takes over its validators.
     ///
-    /// - Returns: nil if the origin has another version, or if not all of the import is held.
+    /// - Returns: the verdict; nil if the origin has another version, or if the import is not entirely held.
     /// - Throws: ``OriginFailure``; `CancellationError`.
     func compareImport(_ imported: ContentInformation) async throws -> Revalidation.Verdict? {
         guard let length = imported.length, length > 0, look({ $0.isHeldWhole }) else { return nil }

@@ -2,7 +2,8 @@ import VaultModel
 
 /// The URLs that one resource can be requested from, shared by all its requests.
 final class OriginURLs: Sendable {
-    /// A URL, the fields given for its origin or another, and the network addresses that it may lead to.
+    /// A URL, the request fields given for its origin or for another one, and the network addresses that the URL may
+    /// lead to.
     typealias Source = (url: MediaURL, fields: OriginFields?, reach: NetworkReach)
 
     private let list: Locked<OriginURLList>
@@ -15,7 +16,7 @@ final class OriginURLs: Sendable {
                 reference.url, fields: OriginFields(reference.fields, for: reference.url), reach: reference.reach))
     }
 
-    /// The URL to request next.
+    /// The URL to request next, with its fields and reach.
     var current: Source {
         list.withLock { list in
             let url = list.current ?? first
@@ -23,7 +24,7 @@ final class OriginURLs: Sendable {
         }
     }
 
-    /// Adds a URL that a caller gave.
+    /// Adds a URL that a caller supplied.
     func give(_ reference: MediaReference) {
         list.withLock {
             $0.give(
@@ -34,7 +35,7 @@ final class OriginURLs: Sendable {
     /// Returns which network addresses a URL may lead to.
     func reach(of url: MediaURL) -> NetworkReach { list.withLock { $0.reach(of: url) } }
 
-    /// Adds the URL from the index.
+    /// Adds the URL that the index has.
     func recall(_ source: Source) {
         list.withLock { $0.recall(source.url, fields: source.fields, reach: source.reach) }
     }
@@ -52,20 +53,21 @@ final class OriginURLs: Sendable {
     /// Records that the origin accepted a URL.
     func grant(_ url: MediaURL) { list.withLock { $0.grant(url) } }
 
-    /// Returns what to write to the index after the origin answered a URL; nil if the index is up to date.
+    /// Returns the source to write to the index after the origin answered a request to a URL; nil if nothing needs to
+    /// be written now.
     func takeChange(of url: MediaURL) -> Source? {
         list.withLock { $0.takeChange(of: url, now: .now) ? (url, $0.fields, $0.reach(of: url)) : nil }
     }
 }
 
 extension MediaReference {
-    /// Which network addresses its URL may lead to.
+    /// The network addresses that the reference's URL may lead to.
     var reach: NetworkReach { isDerived ? .publicOnly : .anywhere }
 }
 
-/// The URLs that were given for one resource, and the request fields that go with them: a value.
+/// A value with the URLs that were given for one resource, and the request fields that belong to them.
 ///
-/// Signed URLs expire and are renewed. The newest one is used, unless the origin refused it and another remains.
+/// Signed URLs expire and are renewed, so the newest URL is used unless the origin refused it and another one remains.
 struct OriginURLList {
     private struct Entry {
         let url: MediaURL
@@ -75,14 +77,14 @@ struct OriginURLList {
 
     /// The URLs, oldest first.
     private var entries: [Entry] = []
-    /// The request fields given last, and the origin that they were given for.
+    /// The most recently given request fields, and the origin that they were given for.
     private(set) var fields: OriginFields?
-    /// What was last written to the index.
+    /// The source that the index is known to have; nil if none is known.
     private var told: (url: MediaURL, fields: OriginFields?, reach: NetworkReach, at: ContinuousClock.Instant?)?
 
-    /// Maximum URLs remembered.
+    /// The maximum number of URLs remembered.
     static let most = 4
-    /// Minimum time between two writes of a new URL to the index.
+    /// The minimum time between two writes of a new URL to the index.
     static let pace: Duration = .seconds(60)
 
     init(_ url: MediaURL, fields: OriginFields? = nil, reach: NetworkReach = .anywhere) {
@@ -93,7 +95,7 @@ struct OriginURLList {
     /// The URL to request next: the newest that was not refused or, if all were, the newest.
     var current: MediaURL? { (entries.last { !$0.isRefused } ?? entries.last)?.url }
 
-    /// Adds a URL that a caller gave; fields that came with it replace earlier ones.
+    /// Adds a URL that a caller supplied; fields that came with it replace earlier ones.
     mutating func give(_ url: MediaURL, fields: OriginFields?, reach: NetworkReach = .anywhere) {
         // Most requests name the newest URL again.
         if let newest = entries.last, newest.url == url, newest.reach == .anywhere || newest.reach == reach,
@@ -107,7 +109,7 @@ struct OriginURLList {
         entries.append(
             Entry(
                 url: url, reach: known?.reach == .anywhere ? .anywhere : reach, isRefused: known?.isRefused ?? false))
-        // Other fields make another request: what was refused before may be accepted.
+        // With other fields, the origin may accept URLs that it refused before.
         if let fields, fields != self.fields {
             self.fields = fields
             for index in entries.indices { entries[index].isRefused = false }
@@ -119,8 +121,8 @@ struct OriginURLList {
 
     /// Adds the URL from the index as the oldest one.
     ///
-    /// It keeps its reach: a restart does not turn a URL from a manifest or a redirect into one that the operator
-    /// named.
+    /// The URL keeps its reach, so that a restart does not turn a URL from a manifest or a redirect into one that the
+    /// operator named.
     mutating func recall(_ url: MediaURL, fields: OriginFields?, reach: NetworkReach = .anywhere) {
         if !entries.contains(where: { $0.url == url }) {
             entries.insert(Entry(url: url, reach: reach), at: 0)
@@ -140,7 +142,8 @@ struct OriginURLList {
         return isLeft
     }
 
-    /// Records that the origin refused a request with these fields; with fields given since, the URL may be accepted.
+    /// Records that the origin refused a request with these fields. If other fields have been given since then, the
+    /// origin may still accept the URL.
     mutating func refuse(_ url: MediaURL, sentWith fields: OriginFields?) -> Bool {
         fields == self.fields ? refuse(url) : true
     }
@@ -151,11 +154,13 @@ struct OriginURLList {
     /// Records that the origin accepted a URL.
     mutating func grant(_ url: MediaURL) { mark(url, isRefused: false) }
 
-    /// Returns whether to write a URL to the index after the origin answered it, and counts it as written.
+    /// Returns whether to write a URL to the index after the origin answered a request to it; if so, counts it as
+    /// written.
     mutating func takeChange(of url: MediaURL, now: ContinuousClock.Instant) -> Bool {
         guard url == current else { return false }
         guard let known = told else {
-            // The row of a new resource already has it.
+            // Nothing was loaded from the index. If the new resource's row already has this URL, the write changes
+            // nothing.
             told = (url, fields, reach(of: url), nil)
             return true
         }

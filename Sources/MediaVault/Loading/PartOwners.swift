@@ -1,25 +1,27 @@
 import VaultCrypto
 import VaultModel
 
-/// The resources that players' manifests name, so that what is played of a title is stored as a part of it: listed,
-/// pinned, removed and shredded with the title.
+/// Remembers which resources players' manifests name, so that the resources played from a title are stored as its
+/// parts: listed, pinned, removed and shredded with it.
 ///
-/// This is kept in memory only. After a restart, what a player requests without its manifest becomes separate
-/// resources.
+/// These names are kept only in memory. After a restart, resources that a player requests without first requesting
+/// their manifest become separate resources.
 final class PartOwners: Sendable {
     /// The resources that a manifest names.
     struct Names: Sendable {
-        /// Hashes of URLs. A collision would put a resource under the wrong title, but do no further harm.
+        /// Hashes of URLs. A collision would put a resource under the wrong title, but would do no further harm.
         private var urls: Set<Int> = []
         /// The prefixes of the URLs that DASH templates produce.
         private var folders: Set<String> = []
 
-        /// Maximum folders remembered.
+        /// The maximum number of prefixes remembered.
         private static let maxFolders = 64
 
         var count: Int { urls.count }
 
-        /// - Parameter isFolder: whether the URL is a prefix of others.
+        /// Adds a URL that the manifest names.
+        ///
+        /// - Parameter isFolder: whether the URL is a prefix of other URLs.
         mutating func insert(_ url: MediaURL, isFolder: Bool = false) {
             guard isFolder else {
                 urls.insert(url.hashValue)
@@ -37,7 +39,7 @@ final class PartOwners: Sendable {
     }
 
     private struct Entry {
-        /// The cache keys of the titles that the manifest belongs to; its own if it belongs to none.
+        /// The cache keys of the titles that the manifest belongs to; the manifest's own key if it belongs to none.
         var titles: [[UInt8]]
         var names: Names
         var lastUse: Int
@@ -45,7 +47,7 @@ final class PartOwners: Sendable {
 
     private struct State {
         var entries: [ResourceID: Entry] = [:]
-        /// The number of URLs of all entries together.
+        /// The total number of URLs in all entries.
         var count = 0
         var uses = 0
 
@@ -55,9 +57,9 @@ final class PartOwners: Sendable {
         }
     }
 
-    /// Maximum manifests remembered.
+    /// The maximum number of manifests remembered.
     private static let maxManifests = 64
-    /// Maximum URLs remembered: about 16 MiB.
+    /// The maximum number of URLs remembered, which take about 16 MiB.
     private static let maxURLs = 1 << 20
 
     private let maxURLs: Int
@@ -65,14 +67,14 @@ final class PartOwners: Sendable {
 
     init(maxURLs: Int = PartOwners.maxURLs) { self.maxURLs = maxURLs }
 
-    /// Remembers what a manifest names, replacing what it named before.
+    /// Remembers the resources that a manifest names, in place of those that it named before.
     ///
-    /// The least recently used manifests make room for it.
+    /// The least recently used manifests are forgotten to make room for it.
     ///
     /// - Parameters:
     ///   - manifest: the id of the manifest's resource.
-    ///   - titles: the cache keys of the titles that it belongs to; its own if it belongs to none.
-    ///   - names: what it names.
+    ///   - titles: the cache keys of the titles that the manifest belongs to; its own key if it belongs to none.
+    ///   - names: the resources that the manifest names.
     func note(_ manifest: ResourceID, of titles: [[UInt8]], _ names: Names) {
         state.withLock { state in
             state.forget(manifest)

@@ -1,12 +1,13 @@
 import VaultFetch
 import VaultModel
 
-/// An app's own transport, with a limit on silence: one that neither answers nor fails would hold a reader forever.
+/// An app's own transport with a limit on its silence. A transport that neither answers nor fails would otherwise hold
+/// up a reader forever.
 ///
-/// The vault's own transport has such a limit built in.
+/// The vault's own transport has a built-in limit.
 struct PatientOrigin: Origin {
     let origin: any Origin
-    /// Returns when the transport has been silent for too long.
+    /// A function that returns once the transport has been silent for too long.
     let patience: @Sendable () async throws -> Void
 
     init(_ origin: any Origin, limit: Duration) {
@@ -29,7 +30,8 @@ struct PatientOrigin: Origin {
     private final class Response: OriginResponse {
         private let response: any OriginResponse
         private let patience: @Sendable () async throws -> Void
-        /// Whether the transport still owes bytes that nothing waits for; bytes after them cannot be placed.
+        /// Whether the transport still owes bytes that nobody waits for any more, so that the offset of later bytes is
+        /// unknown.
         private let hasGap = Locked(false)
 
         init(_ response: any OriginResponse, _ patience: @escaping @Sendable () async throws -> Void) {
@@ -64,7 +66,7 @@ extension OriginFailure {
     fileprivate static let silent = OriginFailure(.interrupted, "it sent nothing for too long")
 }
 
-/// A race between work that may never end and its time limit; only the first outcome counts.
+/// A race between work that may never end and a time limit; only the first outcome counts.
 private final class Silence<Value: Sendable>: Sendable {
     private struct State {
         var outcome: Result<Value, any Error>?
@@ -92,8 +94,8 @@ private final class Silence<Value: Sendable>: Sendable {
         if let outcome { waiter.resume(with: outcome) }
     }
 
-    /// Does work; throws `failure` if the patience ends first. Work that still succeeds afterwards yields its value to
-    /// `late`.
+    /// Runs `work`, and throws `failure` if `patience` returns first. If the work succeeds after that, its value is
+    /// passed to `late`.
     static func bounded(
         by patience: @escaping @Sendable () async throws -> Void, _ failure: OriginFailure,
         _ work: @escaping @Sendable () async throws -> Value, late: @escaping @Sendable (Value) -> Void

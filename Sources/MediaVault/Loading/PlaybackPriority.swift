@@ -6,10 +6,10 @@ final class PlaybackPriority: Sendable {
     private let players = Locked(WaitingPlayers())
     private let delays = Atomic(0)
 
-    /// How often downloads have yielded so far.
+    /// The number of times that downloads have yielded so far.
     var delayCount: Int { delays.load(ordering: .relaxed) }
 
-    /// Whether players currently take precedence over all other work, for bytes and for the disk.
+    /// Whether players currently take precedence over all other work, both for bytes and for the disk.
     var isPlayerWaiting: Bool { players.withLock { $0.havePriority(now: .now) } }
 
     /// Waits for bytes on behalf of a player.
@@ -21,7 +21,7 @@ final class PlaybackPriority: Sendable {
         try await wait()
     }
 
-    /// Returns when a download from an origin may continue.
+    /// Waits until a download from an origin may continue.
     ///
     /// - Throws: `CancellationError` if the task was cancelled.
     func yieldToPlayers(at origin: String) async throws {
@@ -32,20 +32,20 @@ final class PlaybackPriority: Sendable {
     }
 }
 
-/// The players that wait for bytes, by origin, with the start of each wait. A pure value.
+/// The players that are waiting for bytes, grouped by origin, with the start of each wait. A pure value.
 ///
-/// Downloads yield for a limited time, never for good: a player of a slow origin waits all the time, and gains nothing
-/// from the bandwidth that downloads leave.
+/// Downloads yield only for a limited time, because a player of a slow origin waits all the time, and gains nothing
+/// from the bandwidth that downloads give up.
 struct WaitingPlayers {
     /// The players of one origin.
     private struct Group {
         var waiting: [Int: ContinuousClock.Instant] = [:]
-        /// When the last wait that did not exceed ``patience`` ended.
+        /// When a wait shorter than ``patience`` last ended.
         var lastEnd: ContinuousClock.Instant?
         /// When these players began to wait, disregarding breaks of up to ``pause``.
         var busySince: ContinuousClock.Instant
 
-        /// Whether a player waits for an origin that is not silent, or received bytes a moment ago.
+        /// Returns whether a player is waiting for an origin that is not silent, or received bytes a moment ago.
         func isBusy(now: ContinuousClock.Instant) -> Bool {
             waiting.values.contains { now - $0 < WaitingPlayers.patience }
                 || lastEnd.map { now - $0 < WaitingPlayers.pause } ?? false
@@ -58,14 +58,14 @@ struct WaitingPlayers {
     /// When players of any origin began to wait, disregarding breaks of up to ``pause``.
     private var busySince: ContinuousClock.Instant?
 
-    /// A player that reads as fast as bytes arrive waits again within this time.
+    /// The time within which a player that reads as fast as bytes arrive waits again.
     static let pause: Duration = .milliseconds(150)
-    /// An origin that has sent a player nothing for this long no longer holds back downloads.
+    /// How long an origin may send a player nothing before downloads no longer yield to that player.
     static let patience: Duration = .seconds(5)
-    /// How long a download of the same origin yields, and how long it then runs.
+    /// How long a download from the same origin yields (`stand`), and how long it then runs (`turn`).
     static let stand: Duration = .seconds(5)
     static let turn: Duration = .seconds(1)
-    /// How long a download of another origin yields before it runs: it may share the player's line, but gets its turn
+    /// How long a download from another origin yields before it runs. It may share the player's line, but gets its turn
     /// however many players there are.
     static let otherOriginYield: Duration = .seconds(1)
 
@@ -89,12 +89,12 @@ struct WaitingPlayers {
         groups = groups.filter { !$0.value.waiting.isEmpty || $0.value.isBusy(now: now) }
     }
 
-    /// Whether players of any origin take precedence over other work now.
+    /// Returns whether players of any origin take precedence over other work now.
     func havePriority(now: ContinuousClock.Instant) -> Bool {
         groups.keys.contains { havePriority(before: $0, now: now) }
     }
 
-    /// Whether players take precedence over a download of this origin now.
+    /// Returns whether players take precedence over a download from this origin now.
     func havePriority(before origin: String, now: ContinuousClock.Instant) -> Bool {
         if let own = groups[origin], own.isBusy(now: now) {
             return Self.stands(for: Self.stand, since: own.busySince, now)
@@ -106,7 +106,7 @@ struct WaitingPlayers {
         return Self.stands(for: Self.otherOriginYield, since: busySince ?? now, now)
     }
 
-    /// Whether a download must yield now: it yields for `time`, runs for ``turn``, and so on.
+    /// Returns whether a download must yield now. It alternately yields for `time` and runs for ``turn``.
     private static func stands(
         for time: Duration, since start: ContinuousClock.Instant, _ now: ContinuousClock.Instant
     ) -> Bool {

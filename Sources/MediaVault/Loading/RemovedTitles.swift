@@ -3,32 +3,33 @@ import VaultStorage
 
 /// The titles that were removed or shredded within the last minute.
 ///
-/// A player that does not know that its title is gone keeps requesting it, and would have it fetched and stored again.
-/// So earlier links to the title open nothing for a minute, which is longer than players retry. The owner ends that by
-/// requesting the title without a link, as `fetch` does, or by creating a link to it.
+/// A player that does not know that its title is gone keeps requesting it, which would cause the title to be fetched
+/// and stored again. Existing links to the title are therefore refused for a minute, which is longer than players keep
+/// retrying. The owner lifts the refusal by requesting the title without a link, as `fetch` does, or by creating a link
+/// to it.
 ///
-/// The removals are sealed in the settings, too, so that a restart within the minute does not lose them.
+/// The removals are also sealed in the settings, so that a restart within the minute does not lose them.
 final class RemovedTitles: Sendable {
     private struct Mark {
         let removed: RemovedTitle
-        /// Everything that was removed with it; the settings keep only the first of these.
+        /// The marks of the title and of everything that was removed with it; the settings keep only the first of them.
         let ids: Set<UInt64>
-        /// The title's cache key, by which ``PartOwners`` knows it; nil after a restart.
+        /// The title's cache key, by which ``PartOwners`` identifies the title; nil after a restart.
         let key: [UInt8]?
     }
 
     private struct State {
         var marks: [Mark] = []
-        /// Whether the settings differ from these.
+        /// Whether the marks have changed since the settings were written.
         var isUnwritten = false
     }
 
     private let partOwners: PartOwners
     private let state = Locked(State())
-    /// Held while the settings are written, so that an earlier state never follows a later one.
+    /// Locked while the settings are written, so that an older state never overwrites a newer one.
     private let writing = Locked(())
 
-    /// How many seconds links open nothing of a removed title.
+    /// How long, in seconds, links to a removed title are refused.
     static let lifetime: Int64 = 60
 
     init(_ partOwners: PartOwners) { self.partOwners = partOwners }
@@ -37,7 +38,7 @@ final class RemovedTitles: Sendable {
     func load(from store: VaultStore) {
         guard let stored = try? store.index.settings().removals, !stored.isEmpty else { return }
         let now = store.now()
-        // A title that the index still has was stored again, or its removal was interrupted.
+        // Skip a title that the index still has, because it was stored again or its removal was interrupted.
         let inForce = stored.filter { removed in
             Self.isInForce(removed, at: now) && (try? store.index.resources(removed.title).isEmpty) ?? false
         }
@@ -47,23 +48,23 @@ final class RemovedTitles: Sendable {
         }
     }
 
-    /// Setting the wall clock back does not prolong the minute.
+    /// Returns whether a removal still counts. Setting the wall clock back does not prolong the minute.
     private static func isInForce(_ removed: RemovedTitle, at now: Int64) -> Bool {
         removed.end > now && removed.end - now <= lifetime
     }
 
-    /// Forgets all removals, because the vault is closed; the settings keep them.
+    /// Forgets all removals, because the vault is being closed; the settings keep them.
     func forget() { state.withLock { $0 = State() } }
 
     // MARK: Removing
 
-    /// Notes that a title was removed, before anything can use it again.
+    /// Records that a title was removed; called before anything can use the title again.
     ///
     /// - Parameters:
-    ///   - resource: the title, or a resource by itself.
-    ///   - title: its id.
-    ///   - others: the resources that were removed with it.
-    ///   - now: seconds since 1970.
+    ///   - resource: the removed title, or a resource that was removed on its own.
+    ///   - title: the title's id.
+    ///   - others: the resources that were removed with `resource`.
+    ///   - now: the wall-clock time, in seconds since 1970.
     func note(_ resource: NamedResource, _ title: TitleID, with others: Set<ResourceID>, now: Int64) {
         let own = RemovedTitle.mark(of: resource.id)
         let ids = Set(others.map(RemovedTitle.mark)).subtracting([own])
@@ -75,7 +76,7 @@ final class RemovedTitles: Sendable {
         }
     }
 
-    /// Lets links open a title again, because its owner wants it.
+    /// Lets links open a title again, because its owner has asked for it.
     func end(_ title: ResourceID) {
         state.withLock { state in
             guard !state.marks.isEmpty else { return }
@@ -87,26 +88,26 @@ final class RemovedTitles: Sendable {
 
     // MARK: Asking
 
-    /// Whether no removal is noted, so that a request need not look for its title.
+    /// Whether no removal is recorded, so that a request need not look up its title.
     var isEmpty: Bool { state.withLock { $0.marks.isEmpty } }
 
-    /// Returns whether links open nothing of a resource.
+    /// Returns whether links to a resource are refused.
     ///
     /// - Parameters:
-    ///   - title: the title of a link that hides its origin.
-    ///   - now: seconds since 1970.
+    ///   - title: the title's id, if the link hides the title's origin; otherwise nil.
+    ///   - now: the wall-clock time, in seconds since 1970.
     func refuses(_ resource: NamedResource, ofHidden title: TitleID? = nil, now: Int64) -> Bool {
         let marks = marks(at: now)
         guard !marks.isEmpty else { return false }
         let own = RemovedTitle.mark(of: resource.id)
         if Self.isHidden(title, marks) || marks.contains(where: { $0.ids.contains(own) }) { return true }
-        // A part that was never stored is known only by the manifests that name it.
+        // A part that was never stored can be recognized only by the manifests that name it.
         guard resource.reference.isNamedByManifest else { return false }
         let titles = partOwners.titles(naming: resource.reference.url)
         return !titles.isEmpty && titles.allSatisfy { title in marks.contains { $0.key == title } }
     }
 
-    /// Returns whether a link that hides its origin opens nothing.
+    /// Returns whether a link that hides its origin is refused.
     func refuses(hidden title: TitleID, now: Int64) -> Bool { Self.isHidden(title, marks(at: now)) }
 
     private static func isHidden(_ title: TitleID?, _ marks: [Mark]) -> Bool {
@@ -120,7 +121,7 @@ final class RemovedTitles: Sendable {
 
     // MARK: Writing
 
-    /// Writes changed removals to the settings, and forgets expired ones. Blocks.
+    /// Writes the removals to the settings if they have changed, and forgets expired ones. Blocks.
     func write(to store: VaultStore) throws {
         try writing.withLock { _ in
             let now = store.now()

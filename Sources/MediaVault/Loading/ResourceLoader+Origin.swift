@@ -27,7 +27,7 @@ extension ResourceLoader {
             let refused = (url, fields, reach)
             if !urls.refuse(refused), await !refresh(refused, status) {
                 guard Task.isCancelled else { return (request, response) }
-                // A caller that left while the refresher worked was not refused.
+                // A caller that left while the refresher was working must not get the refusal.
                 response.cancel()
                 throw CancellationError()
             }
@@ -47,22 +47,22 @@ extension ResourceLoader {
         }
     }
 
-    /// Records in the index which URL the origin answered with bytes, for the next run.
+    /// Records in the index the URL at which the origin answered with bytes, for the next run.
     func noteAnswer(from url: MediaURL) async {
         guard look({ $0.mode.stores }), let source = urls.takeChange(of: url) else { return }
         let record = record
-        // If the write fails, a later request brings or finds the URL again.
+        // If the write fails, a later request supplies or finds the URL again.
         try? await pool.run { try record.renew(source) }
     }
 }
 
 extension ResourceLoader {
-    /// Waits for a player's bytes while downloads yield to it.
+    /// Waits for a player's bytes while downloads yield to the player.
     func waitAsPlayer(_ reader: ReaderState.ID) async throws {
         try await playbackPriority.waiting(at: urls.current.url.origin) { try await waitForWake(reader) }
     }
 
-    /// Wakes a reader at a given time, so that it decides again.
+    /// Wakes a reader at a given time, so that it decides again what to do.
     func wake(_ reader: ReaderState.ID, at time: ContinuousClock.Instant) {
         Task { [weak self] in
             try? await Task.sleep(until: time)
@@ -71,14 +71,15 @@ extension ResourceLoader {
     }
 }
 
-// What answers state goes to the index first, then to the state, so that readers see nothing that a restart would lose.
+// Records what answers state in the index first and then in the loader's state, so that readers see nothing that a
+// restart would lose.
 extension ResourceLoader {
-    /// Begins a new representation, in the index and in the state.
+    /// Begins a new representation, in the index and in the loader's state.
     ///
     /// - Parameters:
     ///   - url: the URL that answered.
-    ///   - connection: the connection that the answer came on, if its bytes are used.
-    ///   - unsettledDate: the answer's `Last-Modified` if it does not distinguish versions yet.
+    ///   - connection: the connection that the answer came on, if the answer's bytes are used; otherwise nil.
+    ///   - unsettledDate: the answer's `Last-Modified` if it does not distinguish versions yet; otherwise nil.
     func begin(
         _ information: ContentInformation, _ freshness: Freshness, from url: MediaURL, keeping fetch: FetchState.ID?,
         connection: UInt64? = nil, unsettledDate: String? = nil
@@ -104,16 +105,16 @@ extension ResourceLoader {
             }
             begin(nil)
         } catch let error as VaultError {
-            // Caching must never make playback fail: what the store refuses passes through.
+            // Caching must never make playback fail, so a representation that the store refuses only passes through.
             try record.useUnstoredID()
             begin(error)
         }
     }
 
-    /// Records more about the representation, in the index and in the state.
+    /// Records newly learned facts about the representation, in the index and in the loader's state.
     func learn(_ information: ContentInformation) async throws {
         let record = record
-        // If the write fails, the loader learns it again.
+        // If the write fails, the loader will learn these facts again.
         if look({ $0.mode.stores }) { try? await pool.run { try record.learn(information) } }
         change { $0.learn(information) }
     }
@@ -122,8 +123,8 @@ extension ResourceLoader {
 extension ResourceLoader {
     /// Makes sure that the known representation may be served, asking the origin once if it is stale.
     ///
-    /// - Parameter position: the first byte wanted; nil if the request is not about bytes.
-    /// - Throws: ``VaultError`` with code `refused` if the origin refuses and demands that each use be confirmed;
+    /// - Parameter position: the offset of the first byte wanted; nil if the request is not for bytes.
+    /// - Throws: ``VaultError`` with code `refused` if the origin refuses and had demanded that each use be confirmed;
     ///   `CancellationError`.
     func revalidateIfStale(at position: @autoclosure () -> Int64?) async throws -> RevalidationOutcome {
         let now = store.now()
@@ -134,10 +135,10 @@ extension ResourceLoader {
         case .stale(let reason): return RevalidationOutcome(staleness: reason)
         case .ask: break
         }
-        // Do not wait for an origin that was silent a moment ago.
+        // Do not wait for an origin that could not be reached a moment ago.
         if contact.verdict(now: .now) == false { return RevalidationOutcome(staleness: .unreachable) }
-        // A resource with gaps requests bytes anyway, and learns of a change then: it waits only briefly, unless the
-        // origin demands that each use be confirmed.
+        // A resource with gaps requests bytes anyway, which will show whether it has changed. So wait only briefly for
+        // it, unless the origin demands that each use be confirmed.
         let isStrict = look { $0.freshness?.isStrict } ?? false
         let waitsLong = isStrict || look { state in state.missing.isEmpty }
         let patience = look { state in
@@ -158,21 +159,22 @@ extension ResourceLoader {
         }
     }
 
-    /// Returns whether the origin answers; nil if it has not answered in time.
+    /// Returns whether the origin is reachable; nil if it has not answered in time.
     ///
-    /// The request continues in the background, and notices a changed representation.
+    /// The request continues in the background, where it will notice a changed representation.
     func reachOrigin(within patience: Duration) async throws -> Bool? {
         if let known = contact.verdict(now: .now) { return known }
         switch try await verdict(within: patience) {
         case .stale(.unreachable, _): return false
         case .stale(.slow, _): return nil
-        // It answered, even if only to refuse: whether it has the missing bytes shows when they are requested.
+        // The origin answered, even if only to refuse. Whether it has the missing bytes will show when they are
+        // requested.
         case .confirmed, .changed, .stale, .refused: return true
         }
     }
 
     /// Returns whether the origin confirms that it still provides the resource, or another version of it. A recent
-    /// answer does not count, because the network may be gone by now.
+    /// answer does not count, because the network may have gone since then.
     func isProvided(within patience: Duration) async throws -> Bool {
         guard contact.verdict(now: .now) != false else { return false }
         switch try await verdict(within: patience) {
@@ -209,8 +211,8 @@ extension ResourceLoader {
 
     /// Asks the origin whether it still has the known representation.
     ///
-    /// If the origin has another one, begins that. Some origins answer HEAD carelessly: an answer that would discard
-    /// what is held is checked with a GET of the first byte.
+    /// If the origin has another one, that representation begins. Because some origins answer HEAD carelessly, an
+    /// answer to HEAD that would discard held bytes is checked with a GET of the first byte.
     private func askOriginIfSame() async throws -> Revalidation.Verdict {
         if let imported = look({ $0.information }), imported.isImported {
             if let verdict = try await compareImport(imported) { return verdict }
@@ -225,12 +227,12 @@ extension ResourceLoader {
         } catch is OriginReachability.TooSlow {
             contact.noteSilenceToHead()
         } catch let failure as OriginFailure where Self.mayAffectHeadAlone(failure) {
-            // GET may give another answer.
+            // GET may get another answer.
         }
         return try await askOriginIfSame(by: .get)
     }
 
-    /// Asks with one method. An answer to HEAD changes nothing but the freshness.
+    /// Asks the origin with one method. An answer to HEAD changes nothing but the freshness.
     ///
     /// - Parameter isOther: whether the origin is already known to have another representation.
     private func askOriginIfSame(
@@ -238,7 +240,7 @@ extension ResourceLoader {
     ) async throws -> Revalidation.Verdict {
         let validators = known?.validators
         let asked = store.now()
-        // What would replace a manifest is read whole first.
+        // An answer that would replace a manifest is read whole first, so request more than one byte.
         let wantsByte = method == .get && !holdsManifest
         let exchange = try await ask { url in
             let end: Int64? = wantsByte ? 1 : nil
@@ -256,7 +258,7 @@ extension ResourceLoader {
             }
             guard let known = knownRepresentation else { return .changed }
             var head = heard(response.head)
-            // Some origins answer HEAD carelessly; GET decides.
+            // Some origins answer HEAD carelessly, so leave the decision to GET.
             guard method == .head || !isMisplaced(head, inPlaceOf: information) else {
                 return .stale(.invalidResponse, status: head.status)
             }
@@ -290,7 +292,7 @@ extension ResourceLoader {
 
     /// Confirms the known representation after an answer that belongs to it.
     ///
-    /// Nothing is confirmed if no validator distinguishes the representation from another version.
+    /// This does nothing if no validator distinguishes the representation from another version.
     func confirm(by head: OriginHead, asked: Int64) {
         guard head.status != 416, let known, known.validators != Validators() else { return }
         change { state in
@@ -314,7 +316,7 @@ extension ResourceLoader {
         return status
     }
 
-    /// Whether an origin refused in a way that another try does not change.
+    /// Returns whether an origin's refusal is final, so that trying again would not help.
     static func isFinal(_ failure: OriginFailure) -> Bool {
         guard let status = status(of: failure) else { return false }
         return [401, 403, 404, 410, 451].contains(status)
@@ -323,7 +325,7 @@ extension ResourceLoader {
     private static func mayAffectHeadAlone(_ failure: OriginFailure) -> Bool {
         switch failure.kind {
         case .refused(let status, _): status == 501 || (status < 500 && status != 429)
-        // Some origins close the connection on HEAD, or answer with an invalid head.
+        // Some origins close the connection on HEAD, or answer it with an invalid head.
         case .interrupted, .invalidResponse: true
         case .unreachable: false
         }

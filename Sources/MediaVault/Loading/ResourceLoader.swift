@@ -20,9 +20,9 @@ final class ResourceLoader: Sendable {
     let revalidator = Revalidator()
     let refreshes = LinkRefreshes()
     let joining = Locked(Joining())
-    /// An answer kept for a request that is about to be made again.
+    /// An answer kept for a request that is about to be made again, with the request that it answered.
     private let early = Locked<(request: OriginRequest, response: any OriginResponse)?>(nil)
-    /// The edition whose first bytes were seen to be media; nil before that.
+    /// The edition whose first bytes were seen to be media; nil if none were.
     private let seenMedia = Locked<Int?>(nil)
     private let guarded: Locked<Guarded>
     private let loading: Task<StoredRepresentation?, any Error>
@@ -66,9 +66,9 @@ final class ResourceLoader: Sendable {
         }
     }
 
-    /// Waits until the loader has its state from the index.
+    /// Waits until the loader has loaded its state from the index.
     ///
-    /// - Throws: the error of reading the index, which leaves the loader broken.
+    /// - Throws: the error from reading the index, after which the loader is broken.
     func ready() async throws {
         let serving: StoredRepresentation?
         do {
@@ -128,7 +128,7 @@ final class ResourceLoader: Sendable {
     /// Reads the state under the lock.
     func look<Result>(_ body: (LoaderState) -> Result) -> Result { guarded.withLock { body($0.state) } }
 
-    /// Waits for a flag of the state, unless it is already raised.
+    /// Waits for one of the state's flags, unless it is already raised.
     func wait(_ begin: (inout LoaderState, WakeFlag.Waiter) -> Bool) async {
         await withCheckedContinuation { waiter in
             let isWaiting = guarded.withLock { begin(&$0.state, waiter) }
@@ -168,7 +168,7 @@ final class ResourceLoader: Sendable {
 
     // MARK: Readers
 
-    /// Returns what a reader does next, and starts the fetch if one is needed.
+    /// Returns what a reader does next, and starts a fetch if one is needed.
     func step(_ reader: ReaderState.ID) -> LoaderState.Step {
         let step = change { $0.step(reader, now: .now) }
         if case .fetch(let id) = step {
@@ -191,12 +191,13 @@ final class ResourceLoader: Sendable {
         try Task.checkCancellation()
     }
 
-    /// Turns the unreadable bytes of a segment into a gap, here and in the index.
+    /// Turns a segment's unreadable bytes into a gap, in the loader's state and in the index.
     func invalidate(_ segment: SegmentDescription, for failure: SegmentFailure) async {
         guarded.withLock { $0.state.invalidate(segment.id, for: failure) }
         opened.drop(segment.id)
         let store = store
-        // The bytes are not served even if the index cannot be updated; the next reader finds the same failure.
+        // Even if the index cannot be updated, the bytes are not served, because the next reader finds the same
+        // failure.
         try? await pool.run { try store.invalidate(segment, for: failure) }
         store.changes.note(record.id)
         environment.damage.note(record.id)
@@ -210,7 +211,7 @@ final class ResourceLoader: Sendable {
             await fetch.run()
             ended(id)
         }
-        // The fetch may have ended, or been told to end, between the decision and this line.
+        // The fetch may have ended, or been told to end, between the decision to start it and this line.
         let isUnwanted = guarded.withLock { guarded in
             guard !guarded.ended.contains(id) else {
                 guarded.ended.remove(id)
@@ -233,7 +234,7 @@ final class ResourceLoader: Sendable {
         for settling in settled { settling.waiter.resume() }
     }
 
-    /// Waits until fetches have ended, and everything they received is sealed and committed.
+    /// Waits until fetches have ended, and everything that they received is sealed and committed.
     ///
     /// - Parameter fetches: the fetches to wait for; nil for all.
     func settle(_ fetches: Set<FetchState.ID>? = nil) async {
@@ -248,10 +249,10 @@ final class ResourceLoader: Sendable {
         }
     }
 
-    /// Ends all readers and fetches, keeping what was received. ``settle(_:)`` waits until this is done.
+    /// Ends all readers and fetches, keeping the received bytes. ``settle(_:)`` waits until this is done.
     func close() { end(with: VaultError.vaultClosed) }
 
-    /// Ends all readers with an error, and all fetches, keeping what was received.
+    /// Ends all readers with an error, and all fetches, keeping the received bytes.
     ///
     /// ``settle(_:)`` waits until this is done.
     func end(with error: VaultError) {
@@ -261,7 +262,7 @@ final class ResourceLoader: Sendable {
 
     // MARK: Origin
 
-    /// Keeps the answer to a request for everything, in case the next request is the same.
+    /// Keeps the answer to a request for the whole resource, in case the next request is the same.
     func keep(_ response: any OriginResponse, to request: OriginRequest) {
         early.withLock { $0 = (request, response) }
     }
@@ -281,7 +282,7 @@ final class ResourceLoader: Sendable {
 }
 
 extension OriginRequest {
-    /// Whether two requests get the same answer.
+    /// Returns whether another request gets the same answer.
     fileprivate func isSame(as other: OriginRequest) -> Bool {
         (url, method, range, ifRange, ifChangedFrom) == (
             other.url, other.method, other.range, other.ifRange, other.ifChangedFrom

@@ -4,22 +4,22 @@ import VaultStorage
 
 /// The store's record of one resource, changed by one caller at a time.
 ///
-/// Calls that throw may block: make them only on the pool.
+/// Its throwing methods may block, so call them only on the pool.
 final class ResourceRecord: Sendable {
     let id: ResourceID
     let key: CacheKey
     let store: VaultStore
     private let imports: RunningImports
-    /// What the store has of the resource; locked while the store works.
+    /// The resource as the store has it. The lock is held while the store works.
     let stored = Locked<StoredResource?>(nil)
-    /// The id of the representation being read, whether the store has it or refused it. It has a lock of its own, so
-    /// that reading it never waits.
+    /// The id of the representation being read, whether the store has it or refused it. It has its own lock, so that
+    /// reading the id never waits.
     private let name = Locked<RepresentationID?>(nil)
-    /// Where the bytes lie in a pack, if they do. It has its own lock for the same reason.
+    /// The place of the resource's bytes in a pack, if they lie in one. It has its own lock for the same reason.
     private let packed = Locked<PackPlace?>(nil)
     let isRetired = Locked(false)
-    /// The cache keys of the titles whose manifests name the resource to players; it joins them when it is first
-    /// stored.
+    /// The cache keys of the titles whose manifests led players to the resource. The resource joins these titles when
+    /// it is first stored.
     let playedTitles = Locked<[[UInt8]]>([])
 
     init(id: ResourceID, key: CacheKey, store: VaultStore, imports: RunningImports) {
@@ -34,11 +34,11 @@ final class ResourceRecord: Sendable {
 
     /// Loads the resource from the index.
     ///
-    /// - Returns: the representation to read, if the store has one.
+    /// - Returns: the representation to read; nil if the store has none.
     func load() throws -> StoredRepresentation? {
         var resource = try store.index.resource(id)
-        // Older versions did not record where bytes came from, but fetched what a manifest named only from public
-        // addresses.
+        // Older versions of the vault did not record where bytes came from, but they fetched the resources that a
+        // manifest names only from public addresses.
         if let read = resource, read.metadata.isDerived, read.serving?.info.information.privateHosts == nil {
             resource?.serving?.info.information.privateHosts = []
         }
@@ -48,10 +48,10 @@ final class ResourceRecord: Sendable {
         return resource?.serving
     }
 
-    /// Where the bytes lie in a pack; nil if the resource has segments of its own.
+    /// The place of the resource's bytes in a pack; nil if the resource has segments of its own.
     var place: PackPlace? { packed.withLock(\.self) }
 
-    /// The URL and fields of the last fetch, and the network addresses that the URL may lead to, from the index.
+    /// The URL and fields of the last fetch, and the network addresses that the URL may lead to, as the index has them.
     var source: OriginURLs.Source? {
         guard let metadata = stored.withLock({ $0 })?.metadata, let url = try? MediaURL(metadata.url) else {
             return nil
@@ -59,16 +59,16 @@ final class ResourceRecord: Sendable {
         return (url, metadata.fields, metadata.isDerived ? .publicOnly : .anywhere)
     }
 
-    /// The mode set for this resource alone; nil also if this version does not know that mode.
+    /// The mode set for this resource alone; nil if none is set, or if this version does not know the mode.
     var mode: VaultMode? { stored.withLock { $0?.metadata.mode } }
 
     /// Whether a manifest led a player to the resource. Reading this never waits for the store, which may read it
     /// itself.
     var isPlayedPart: Bool { !playedTitles.withLock(\.isEmpty) }
 
-    /// Whether the resource is pinned, as loaded or noted since.
+    /// Whether the resource is pinned, as loaded from the index or noted since then.
     var isPinned: Bool { stored.withLock { $0?.resourceClass } == .pinned }
-    /// Whether it was requested by name, rather than only played.
+    /// Whether the resource was requested by name, rather than only played.
     var isKept: Bool { stored.withLock { $0.map { $0.resourceClass != .cache } ?? false } }
 
     /// Sets or removes the resource's own mode, adding the resource if the vault does not have it.
@@ -88,7 +88,7 @@ final class ResourceRecord: Sendable {
         try changeServed { try store.confirm(freshness, of: &$0) }
     }
 
-    /// Records the URL that the origin has answered.
+    /// Records the URL at which the origin answered.
     func renew(_ source: OriginURLs.Source) throws {
         try stored.withLock { stored in
             guard var resource = stored else { return }
@@ -107,7 +107,7 @@ final class ResourceRecord: Sendable {
         name.withLock { $0 = begun }
     }
 
-    /// Makes the store accept a representation that it had refused, under the id that it was read by.
+    /// Makes the store accept a representation that it had refused, under the id with which it is being read.
     func takeIn(_ information: ContentInformation, _ freshness: Freshness?, of source: OriginURLs.Source) throws {
         guard let id = representation, stored.withLock({ $0?.serving?.id }) != id else { return }
         _ = try start(information, freshness, of: source, id: id)
@@ -125,7 +125,7 @@ final class ResourceRecord: Sendable {
                 try store.startRepresentation(new, of: &resource)
                 stored = resource
             } else {
-                // Another version of a file in a pack becomes a resource of its own.
+                // A new version of a file in a pack becomes a resource of its own.
                 stored = try add(source, unpacking: stored, beginning: new)
                 packed.withLock { $0 = nil }
             }
@@ -143,13 +143,13 @@ final class ResourceRecord: Sendable {
             beginning: first)
     }
 
-    /// Marks the resource as removed: nothing more is written for it.
+    /// Marks the resource as removed, so that nothing more is written for it.
     func retire() {
         isRetired.withLock { $0 = true }
         stored.withLock { $0 = nil }
     }
 
-    /// The error for callers that still have the resource open.
+    /// The error for callers that still have a removed resource open.
     static let removed = VaultError(.removed, "the resource was removed from the vault; open it again")
 
     /// Gives the representation being read an id that is not in the store.
@@ -158,7 +158,7 @@ final class ResourceRecord: Sendable {
         name.withLock { $0 = id }
     }
 
-    /// Makes a representation with durable bytes the one to read after a restart, if it is the newest.
+    /// Makes a representation that has durable bytes the one to read after a restart, if it is the newest.
     func serve(_ representation: RepresentationID) throws {
         try stored.withLock { stored in
             guard var resource = stored, resource.serving?.id == representation else { return }
@@ -168,14 +168,14 @@ final class ResourceRecord: Sendable {
         }
     }
 
-    /// Records more about the representation.
+    /// Records newly learned facts about the representation.
     func learn(_ information: ContentInformation) throws {
         try changeServed { try store.update(information, of: &$0) }
     }
 
     /// Changes the store's copy of the representation being read.
     ///
-    /// A representation that the store refused does not overwrite the one that it has.
+    /// A representation that the store refused does not overwrite the one that the store has.
     private func changeServed(_ change: (inout StoredResource) throws -> Void) throws {
         let read = name.withLock { $0 }
         try stored.withLock { stored in
@@ -185,11 +185,11 @@ final class ResourceRecord: Sendable {
         }
     }
 
-    /// Changes the class of a cached resource to download, because it was requested by name.
+    /// Changes a cached resource's class to download, because the resource was requested by name.
     ///
     /// A part of a title then survives the title's removal, unless it lies in a pack.
     ///
-    /// - Returns: whether this becomes durable only with the next write to the index.
+    /// - Returns: whether the change becomes durable only with the next write to the index.
     func markAsDownload() throws -> Bool {
         guard let resource = stored.withLock({ $0 }) else { return false }
         if resource.place == nil, !resource.metadata.partOf.isEmpty, !resource.metadata.isOwn {
@@ -197,13 +197,13 @@ final class ResourceRecord: Sendable {
             return false
         }
         guard resource.resourceClass == .cache else { return false }
-        // It may have been pinned since it was loaded.
+        // The resource may have been pinned since it was loaded.
         try store.setClass(.download, of: resource.id, only: .cache, isFollowed: true)
         noteClass(.download, only: .cache)
         return true
     }
 
-    /// Copies a class that was written to the index. May block.
+    /// Adopts a class that was written to the index. May block.
     ///
     /// - Parameter only: as for ``VaultStore/setClass(_:of:only:)``.
     func noteClass(_ resourceClass: ResourceClass, only: ResourceClass?) {
@@ -213,12 +213,12 @@ final class ResourceRecord: Sendable {
         }
     }
 
-    /// What the index has recorded about the resource; nil if the vault does not have it.
+    /// The metadata that the index has for the resource; nil if the vault does not have the resource.
     var metadata: ResourceMetadata? { stored.withLock { $0?.metadata } }
 
-    /// Changes what is recorded about the titles that the resource is or belongs to, if the vault has it.
+    /// Changes the metadata about the titles that the resource is or belongs to, if the vault has the resource.
     ///
-    /// The parameters are those of the store's method.
+    /// The parameters are those of the store's method of the same name.
     func changeTitles(
         raisingTo resourceClass: ResourceClass? = nil, _ link: TitleLink? = nil,
         _ change: (inout ResourceMetadata) -> Void
@@ -230,9 +230,10 @@ final class ResourceRecord: Sendable {
         }
     }
 
-    /// Sets, replaces or removes the resource's cover, if the vault has the resource.
+    /// Sets, replaces or removes the resource's cover, if the vault has the resource or can add it.
     ///
-    /// - Parameter source: where to fetch the resource from, to add it if the vault does not have it; else nil.
+    /// - Parameter source: the source with which to add the resource if the vault does not have it; nil to do nothing
+    ///   then.
     /// - Throws: as ``VaultStore/setCover(_:isOfFeed:of:)``.
     func setCover(_ picture: [UInt8]?, adding source: OriginURLs.Source? = nil) throws {
         try stored.withLock { stored in
@@ -244,12 +245,12 @@ final class ResourceRecord: Sendable {
         }
     }
 
-    /// Whether the resource can use a feed's picture: it has no cover, and rows of its own.
+    /// Whether the resource can take a feed's picture as its cover, because it has no cover and has rows of its own.
     var lacksCover: Bool {
         stored.withLock { stored in stored.map { $0.coverTag == nil && $0.place == nil } ?? false }
     }
 
-    /// Makes a feed's picture the resource's cover, unless it has one by now.
+    /// Makes a feed's picture the resource's cover, unless the resource has a cover by now.
     ///
     /// - Throws: as ``VaultStore/setCover(_:isOfFeed:of:)``.
     func setFeedCover(_ picture: [UInt8]) throws {
@@ -265,14 +266,14 @@ final class ResourceRecord: Sendable {
 
     /// Begins a segment of a representation.
     ///
-    /// - Throws: ``VaultError`` with code `changed` if it is no longer the newest.
+    /// - Throws: ``VaultError`` with code `changed` if the representation is no longer the newest.
     func beginSegment(
         at start: Int64, of representation: RepresentationID, _ estimate: WriteEstimate
     ) throws -> SegmentWriter {
         do {
             return try store.beginSegment(at: start, of: try resource(reading: representation), estimate)
         } catch let error as VaultError where error.code == .changed {
-            // The resource may just have got another key; a pack's key is read again.
+            // The resource may just have been given another key. Read a pack's key again.
             if place != nil { _ = try load() }
             return try store.beginSegment(at: start, of: try resource(reading: representation), estimate)
         }
@@ -293,10 +294,10 @@ final class ResourceRecord: Sendable {
     }
 }
 
-// Calls that reseal or join segments; each may block. Writes to the resource wait for them, and are sealed under the
-// new key.
+// Calls that reseal or join segments; each may block. Writes to the resource wait for these calls, and are then sealed
+// under the new key.
 extension ResourceRecord {
-    /// Gives the resource another key, once for each run.
+    /// Gives the resource another key, once per reseal run.
     ///
     /// - Returns: whether segments are left to reseal; nil if the vault does not have the resource.
     func beginReseal(run: Int64) throws -> Bool? {
@@ -308,7 +309,7 @@ extension ResourceRecord {
         }
     }
 
-    /// Returns a page of the segments that are left to reseal.
+    /// Returns a batch of the segments that are left to reseal.
     func resealTasks(limit: Int) throws -> [ResealTask] {
         guard let resource = stored.withLock({ $0 }) else { return [] }
         return try ResealRows(store.index).resealTasks(of: resource, limit: limit)
@@ -336,9 +337,9 @@ extension ResourceRecord {
         return try store.join(segments, of: resource)
     }
 
-    /// Removes the older keys.
+    /// Removes the resource's older keys.
     ///
-    /// - Returns: false if one is still needed; nil if the vault no longer has the resource.
+    /// - Returns: false if one of them is still needed; nil if the vault no longer has the resource.
     func finishReseal() throws -> Bool? {
         try stored.withLock { stored in
             guard var resource = stored else { return nil }

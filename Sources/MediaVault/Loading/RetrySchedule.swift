@@ -1,9 +1,9 @@
 import VaultFetch
 import VaultModel
 
-/// When a failing origin is asked again: a value.
+/// A value that decides when a failing origin is asked again.
 ///
-/// All readers of a resource share one schedule, so that many readers burden the origin no more than one.
+/// All readers of a resource share one schedule, so that many readers burden the origin no more than one does.
 struct RetrySchedule {
     /// What a reader does about a missing byte that no fetch is bringing.
     enum Advice {
@@ -18,22 +18,23 @@ struct RetrySchedule {
     private var last: FetchFailure?
     private var lastTime: ContinuousClock.Instant?
     private var notBefore: ContinuousClock.Instant?
-    /// When the origin was found gone; nil if it is not gone.
+    /// When the origin was first found to be gone; nil if it is not gone.
     private var goneSince: ContinuousClock.Instant?
-    /// The failures of the last minute that brought no byte, oldest first.
+    /// The times of the failures in the last minute that brought no byte, oldest first.
     private var wasted: [ContinuousClock.Instant] = []
-    /// The number of new bytes since the last failure.
+    /// The number of new bytes received since the last failure.
     private var news: Int64 = 0
 
     init(_ policy: RetryPolicy = RetryPolicy()) { self.policy = policy }
 
-    /// Whether the last contact with the origin failed. Then one fetch asks, and the other readers wait for its result.
+    /// Whether the last contact with the origin failed. If so, one fetch asks, and the other readers wait for its
+    /// result.
     var isFailing: Bool { failures > 0 }
 
-    /// Whether the last failure was one of the connection.
+    /// Whether the last contact failed because of the connection.
     var isOfConnection: Bool { isFailing && last?.isOfConnection ?? false }
 
-    /// Records bytes that were not present before.
+    /// Records the arrival of bytes that were not present before.
     mutating func received(_ count: Int64) {
         guard count > 0 else { return }
         news += count
@@ -57,13 +58,13 @@ struct RetrySchedule {
         failures += 1
         var delay = isTiny ? policy.firstDelay : policy.delay(failures: failures, chance: chance)
         if case .origin(let failure) = failure, case .refused(_, let seconds?) = failure.kind {
-            // Clients that were told the same time must not all return at the same instant.
+            // Clients that received the same `Retry-After` must not all return at the same instant.
             delay = max(delay, .seconds(seconds) + .milliseconds(500) * chance)
         }
         notBefore = max(now + delay, freeAgain(now: now) ?? now)
     }
 
-    /// Returns when the next attempt is allowed; nil if it is allowed now.
+    /// Returns when the limit on attempts per minute allows the next attempt; nil if it allows one now.
     private func freeAgain(now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         let recent = wasted.filter { now - $0 < .seconds(60) }
         guard recent.count >= policy.attemptsPerMinute else { return nil }
@@ -73,17 +74,19 @@ struct RetrySchedule {
     /// Returns what a reader does about a missing byte.
     ///
     /// - Parameters:
-    ///   - failure: why the fetch that the reader waited for failed, if the reader does not know it yet.
+    ///   - failure: why the fetch that the reader waited for failed, if the reader has not been told yet; otherwise
+    ///     nil.
     ///   - patience: how long the reader waits for one byte; zero if its answer has not begun.
     ///   - since: when the reader's wait for the failing origin began.
-    ///   - isWhole: whether the reader was promised everything, and has no other way to learn that its origin is gone.
+    ///   - isWhole: whether the reader was promised the whole resource, and has no other way to learn that its origin
+    ///     is gone.
     func advice(
         after failure: FetchFailure?, patience: Duration, since: ContinuousClock.Instant, isWhole: Bool = false,
         now: ContinuousClock.Instant
     ) -> Advice {
         if let failure, patience == .zero || !RetryPolicy.isWorthAnotherTry(failure) { return .giveUp(failure) }
         guard patience > .zero else {
-            // A client that opens repeatedly gets the error that the earlier clients got.
+            // Once the attempts for this minute are used up, a client that opens again gets the last error.
             guard let last, freeAgain(now: now) != nil else { return .ask }
             return .giveUp(last)
         }
@@ -91,7 +94,7 @@ struct RetrySchedule {
         var end = since + patience
         if isWhole, let goneSince { end = min(end, max(since, goneSince) + policy.goneTimeLimit) }
         if now >= end {
-            // A connection failure from before this reader's wait is not reported: the origin may be back.
+            // Do not report a connection failure from before this reader began to wait, because the origin may be back.
             let isOld = isOfConnection && lastTime.map { $0 < since } ?? false
             return isOld && freeAgain(now: now) == nil ? .ask : .giveUp(last)
         }
@@ -105,10 +108,10 @@ struct RetrySchedule {
     }
 }
 
-/// How long, and how often, a failing origin is asked again.
+/// How long and how often a failing origin is asked again.
 ///
-/// Readers whose answer has not begun learn of a failure at once, unless the origin answered recently and connections
-/// to it fail.
+/// A reader whose answer has not begun is told of a failure at once, unless the origin answered recently and
+/// connections to it now fail.
 package struct RetryPolicy: Hashable, Sendable {
     /// How long a player whose answer has begun waits for a missing byte.
     package var patience: Duration = .seconds(45)
@@ -116,48 +119,54 @@ package struct RetryPolicy: Hashable, Sendable {
     package var downloadTimeLimit: Duration = .seconds(300)
     /// How long a player waits before its answer has begun, while connections to a recently reachable origin fail.
     package var openingTimeLimit: Duration = .seconds(5)
-    /// How long a player that was promised everything waits for an origin that is known to be gone.
+    /// How long a player that was promised the whole resource waits for an origin that is known to be gone.
     ///
-    /// The origin is gone if connections are refused or there is no route to it. If it is merely silent, ``patience``
-    /// applies.
+    /// An origin counts as gone if it refuses connections or there is no route to it. If it is merely silent,
+    /// ``patience`` applies.
     package var goneTimeLimit: Duration = .seconds(10)
     /// How long an app's own transport may stay silent. The vault's own transport has shorter built-in limits.
     package var silenceLimit: Duration = .seconds(60)
-    /// Maximum attempts per minute for one resource that bring no byte.
+    /// The maximum number of attempts per minute for one resource that bring no byte.
     package var attemptsPerMinute = 30
-    /// How long a range that begins with held bytes is delayed to find out whether its origin is unreachable.
+    /// How long the answer to a range that begins with held bytes is delayed to find out whether its origin is
+    /// unreachable.
     ///
-    /// Refusals come at once; silence may last.
+    /// A refused connection shows at once, but silence may last.
     package var moment: Duration = .milliseconds(150)
-    /// Maximum delay of a stale resource's first byte to find out whether it has changed.
+    /// The maximum time for which a stale resource's first byte is delayed to find out whether the resource has
+    /// changed.
     package var revalidationTimeLimit: Duration = .seconds(3)
-    /// How long a stale resource with gaps is delayed to find out whether it has changed.
+    /// How long a stale resource with gaps is delayed to find out whether the resource has changed.
     package var staleTimeLimit: Duration = .milliseconds(500)
-    /// How long an answer to HEAD is awaited; some origins answer only GET.
+    /// How long to wait for an answer to HEAD, because some origins answer only GET.
     package var headTimeLimit: Duration = .seconds(1)
-    /// How long the answers of an origin's other nodes are awaited; the answer that raised the question waits.
+    /// How long to wait for answers from an origin's other nodes. The answer that raised the question is held up
+    /// meanwhile.
     package var probeTimeLimit: Duration = .seconds(2)
-    /// Maximum wait before the second retry; each further retry waits up to twice as long.
+    /// The maximum wait before the second retry. Each further retry may wait twice as long, up to `longestDelay`.
     package var firstDelay: Duration = .milliseconds(250)
     package var longestDelay: Duration = .seconds(8)
-    /// Maximum wait of a queued download after its first failure; each further wait is up to twice as long.
+    /// The maximum wait of a queued download after its first failure. Each further wait may be twice as long, up to
+    /// `longestQueueDelay`.
     package var firstQueueDelay: Duration = .seconds(5)
     package var longestQueueDelay: Duration = .seconds(900)
 
-    /// The longest `Retry-After`, in seconds, that is waited for; a longer one counts as a refusal.
+    /// The longest `Retry-After`, in seconds, that readers wait for; a longer one counts as a refusal.
     static let longestRetryAfter = 30
-    /// An opening waits once for a busy origin whose `Retry-After` is at most this many seconds.
+    /// The longest `Retry-After`, in seconds, for which an opening waits once for a busy origin.
     static let longestRetryAfterAtFirst = 3
-    /// After an attempt that brought fewer bytes than this, the next one waits as long as the second retry may.
+    /// The fewest bytes that make an attempt worthwhile. After an attempt that brought fewer, the next one waits for
+    /// ``firstDelay``.
     ///
-    /// A few bytes for each request are progress, but do not justify a flood of requests.
+    /// A few bytes per request are progress, but they do not justify a flood of requests.
     static let worthwhile: Int64 = 4 << 10
 
     package init() {}
 
-    /// Returns how long to wait after consecutive failures without a byte between them.
+    /// Returns how long to wait after a number of consecutive failures with no new byte between them.
     ///
-    /// The delay is zero after the first failure, then full jitter below a limit that doubles.
+    /// The delay is zero after the first failure. After that it is random, below a limit that doubles each time (full
+    /// jitter).
     ///
     /// - Parameter chance: a random number from 0 to 1.
     func delay(failures: Int, chance: Double) -> Duration {
@@ -165,7 +174,7 @@ package struct RetryPolicy: Hashable, Sendable {
         return min(longestDelay, firstDelay * (1 << min(failures - 2, 16))) * chance
     }
 
-    /// Returns whether a failure shows a briefly busy origin, which an opening should wait for.
+    /// Returns whether a failure shows that the origin is only briefly busy, so that an opening should wait for it.
     static func isBrieflyBusy(_ failure: FetchFailure) -> Bool {
         guard case .origin(let failure) = failure, case .refused(let status, let seconds?) = failure.kind else {
             return false
@@ -173,7 +182,7 @@ package struct RetryPolicy: Hashable, Sendable {
         return [429, 503].contains(status) && seconds <= longestRetryAfterAtFirst
     }
 
-    /// Returns whether a failure shows that the origin is gone, rather than silent for a while.
+    /// Returns whether a failure shows that the origin is gone rather than temporarily silent.
     static func isGone(_ failure: FetchFailure) -> Bool {
         guard case .origin(let failure) = failure else { return false }
         return failure.kind == .unreachable && failure != .noResponse
@@ -193,9 +202,9 @@ package struct RetryPolicy: Hashable, Sendable {
 
 /// Why a fetch failed, as its readers see it.
 enum FetchFailure: Error, Sendable {
-    /// The origin refused, or gave no usable answer: trying again may help.
+    /// The origin refused, or sent no usable answer. Trying again may help.
     case origin(OriginFailure)
-    /// A failure that trying again does not cure.
+    /// The fetch failed, and trying again would not help.
     case final(VaultError)
 
     /// Whether an answer broke off after it had begun.
@@ -203,7 +212,7 @@ enum FetchFailure: Error, Sendable {
         if case .origin(let failure) = self { failure.kind == .interrupted } else { false }
     }
 
-    /// Whether the connection failed or the answer broke off, rather than the origin refusing.
+    /// Whether the connection failed or the answer broke off, as opposed to the origin refusing the request.
     var isOfConnection: Bool {
         guard case .origin(let failure) = self else { return false }
         return failure.kind == .unreachable || failure.kind == .interrupted

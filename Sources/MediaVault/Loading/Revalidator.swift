@@ -1,6 +1,6 @@
 import VaultModel
 
-/// Revalidates one resource for all callers that wait for it, each up to its own time limit.
+/// Revalidates one resource on behalf of all callers that wait for it, each up to its own time limit.
 final class Revalidator: Sendable {
     private struct State {
         var revalidation = Revalidation()
@@ -14,14 +14,14 @@ final class Revalidator: Sendable {
     /// Whether the origin is being asked.
     var isRunning: Bool { state.withLock { $0.revalidation.isRunning } }
 
-    /// Returns what is known of the representation, or can be found out in time.
+    /// Returns the known verdict on the representation, or one that is obtained in time.
     ///
-    /// The revalidation continues after the time limit, and later callers get its verdict.
+    /// If the time limit passes, the revalidation continues, and later callers get its verdict.
     ///
     /// - Parameters:
     ///   - patience: how long to wait for the answer.
-    ///   - inconclusiveLifetime: how long an inconclusive verdict counts before the origin is asked again.
-    /// - Returns: the verdict, and whether the origin was asked for it now rather than a moment ago.
+    ///   - inconclusiveLifetime: how long an inconclusive verdict is reused before the origin is asked again.
+    /// - Returns: the verdict, and whether this call waited for it rather than reusing an earlier one.
     /// - Throws: `CancellationError` if the task was cancelled.
     func verdict(
         within patience: Duration, inconclusiveLifetime: Duration = Revalidation.inconclusiveLifetime,
@@ -42,7 +42,7 @@ final class Revalidator: Sendable {
         return (state.withLock { $0.revalidation.verdict }, true)
     }
 
-    /// Ends the revalidation and allows no other; returns when it is over.
+    /// Cancels the revalidation and allows no new one; returns when it has ended.
     func stop() async {
         let task = state.withLock { state in
             state.isEnded = true
@@ -78,36 +78,37 @@ final class Revalidator: Sendable {
     }
 }
 
-/// When an origin is asked whether it still has a representation: a value.
+/// A value that decides when an origin is asked whether it still has a representation.
 ///
 /// All callers share one revalidation, and none waits long for it.
 struct Revalidation {
     /// The result of a revalidation.
     enum Verdict: Equatable {
-        /// The origin still has it. The status of its answer is 304, or another if the origin ignores conditions.
+        /// The origin still has the representation. Its answer has status 304, or another one if the origin ignores
+        /// conditions.
         case confirmed(status: Int)
-        /// The origin has another representation, which has begun.
+        /// The origin has another representation, which the loader has begun to load.
         case changed
-        /// The outcome is unknown. The status is the one in the origin's answer, if there was one.
+        /// The outcome is unknown, for this reason. The status is that of the origin's answer, if there was one.
         case stale(Staleness, status: Int? = nil)
-        /// The origin clearly no longer provides it.
+        /// The origin refused, and trying again would not help.
         case refused(OriginFailure)
     }
 
-    /// What a caller does to find out.
+    /// What a caller does to obtain a verdict.
     enum Advice: Equatable {
-        /// Ask, and wait until this time at most.
+        /// Ask the origin, and wait until this time at most.
         case ask(until: ContinuousClock.Instant)
-        /// Another caller is asking: wait until this time at most.
+        /// Another caller is already asking; wait until this time at most.
         case join(until: ContinuousClock.Instant)
         /// Use this verdict.
         case know(Verdict)
     }
 
-    /// How long a conclusive verdict counts before the origin is asked again: a seeking player asks many times a
-    /// second.
+    /// How long a conclusive verdict is reused before the origin is asked again, because a seeking player asks many
+    /// times a second.
     static let quiet: Duration = .seconds(2)
-    /// How long any other verdict counts.
+    /// How long any other verdict is reused.
     static let inconclusiveLifetime: Duration = .seconds(10)
 
     private var begun: ContinuousClock.Instant?
@@ -116,11 +117,11 @@ struct Revalidation {
     /// Whether the origin is being asked.
     var isRunning: Bool { begun != nil }
 
-    /// Returns what to do now. A caller that is told to ask must ask.
+    /// Returns what a caller does now. A caller that is told to ask must ask.
     ///
     /// - Parameters:
     ///   - patience: how long the caller waits, counted from the start of the revalidation.
-    ///   - inconclusiveLifetime: how long an inconclusive verdict counts before the origin is asked again.
+    ///   - inconclusiveLifetime: how long an inconclusive verdict is reused before the origin is asked again.
     mutating func advice(
         now: ContinuousClock.Instant, patience: Duration,
         inconclusiveLifetime: Duration = Self.inconclusiveLifetime
@@ -141,7 +142,7 @@ struct Revalidation {
         last = (verdict, now)
     }
 
-    /// The verdict for callers whose time limit has passed.
+    /// The verdict for a caller that has finished waiting: ``Staleness/slow`` while the origin is still being asked.
     var verdict: Verdict { isRunning ? .stale(.slow) : last?.verdict ?? .stale(.slow) }
 
     private static func pause(after verdict: Verdict, _ inconclusiveLifetime: Duration) -> Duration {
@@ -154,9 +155,10 @@ struct Revalidation {
 
 /// What an opening found out about a stale representation.
 struct RevalidationOutcome: Hashable {
-    /// Why the representation is served unconfirmed; nil if it is fresh, was confirmed, or was replaced.
+    /// Why the representation is served unconfirmed; nil if it is fresh, was confirmed or replaced, or is about to be
+    /// checked by a fetch.
     var staleness: Staleness?
-    /// The status of the origin's answer; nil if it was not asked, or gave none.
+    /// The status of the origin's answer; nil if the origin was not asked just now, or did not answer.
     var originStatus: Int?
 }
 
@@ -164,7 +166,7 @@ struct RevalidationOutcome: Hashable {
 public enum Staleness: String, Sendable {
     /// The origin did not answer.
     case unreachable
-    /// The origin has not answered yet, and a player is not kept waiting for it.
+    /// The origin has not answered yet, and the player is not kept waiting any longer.
     case slow = "timeout"
     /// The origin refused the request.
     case refused
@@ -181,7 +183,7 @@ public enum Staleness: String, Sendable {
     package var isByMode: Bool { self == .offline || self == .preferVault }
 }
 
-/// Whether an origin answered recently: what is known counts for a while before it is asked again.
+/// Remembers for a while whether an origin answered, so that it is not asked again too soon.
 final class OriginReachability: Sendable {
     private struct Last {
         let isReachable: Bool
@@ -192,17 +194,17 @@ final class OriginReachability: Sendable {
     private let last = Locked<Last?>(nil)
     private let ignoresHead = Locked(false)
 
-    /// How long an answer (`believed`) and a failure (`doubted`) count.
+    /// How long the last answer (`believed`) or failure (`doubted`) counts.
     private static let believed: Duration = .seconds(60)
     static let doubted: Duration = .seconds(5)
 
-    /// Whether HEAD is worth sending: the origin has never left one unanswered.
+    /// Whether HEAD is worth sending, because the origin has never left a HEAD request unanswered.
     var answersHead: Bool { !ignoresHead.withLock(\.self) }
 
-    /// Records that HEAD was left unanswered, so that GET is sent instead.
+    /// Records that the origin left HEAD unanswered, so that GET is sent from now on.
     func noteSilenceToHead() { ignoresHead.withLock { $0 = true } }
 
-    /// Returns whether the origin answers; nil if that is not known.
+    /// Returns whether the origin is reachable; nil if that is not known.
     func verdict(now: ContinuousClock.Instant) -> Bool? {
         last.withLock { last in
             guard let last, now - last.time < (last.isReachable ? Self.believed : Self.doubted) else { return nil }
@@ -221,7 +223,7 @@ final class OriginReachability: Sendable {
 
     /// Runs a request with a time limit.
     ///
-    /// - Throws: ``TooSlow`` if the time limit passed; the errors of the request.
+    /// - Throws: ``TooSlow`` if the time limit passed, or the request's own errors.
     func within<Result: Sendable>(
         _ limit: Duration, _ question: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
@@ -237,6 +239,6 @@ final class OriginReachability: Sendable {
         }
     }
 
-    /// The time limit passed.
+    /// The error thrown when the time limit has passed.
     struct TooSlow: Error {}
 }

@@ -3,7 +3,7 @@ import VaultStorage
 
 /// The running imports, at most one for each resource.
 ///
-/// While one runs, nothing else is stored of its resource: players get their bytes unstored.
+/// While an import runs, nothing else is stored for its resource, and players get the resource's bytes unstored.
 final class RunningImports: Sendable {
     private struct State {
         var writers: [ResourceID: ImportWriter] = [:]
@@ -18,8 +18,8 @@ final class RunningImports: Sendable {
 
     /// Reserves a resource for an import.
     ///
-    /// - Throws: ``VaultError`` with code `inUse` if another import of it is running; the refusal, if imports are
-    ///   refused.
+    /// - Throws: ``VaultError`` with code `inUse` if the resource is already being imported, or the current refusal if
+    ///   imports are being refused.
     func begin(_ id: ResourceID, _ writer: ImportWriter, at url: MediaURL) throws {
         try state.withLock { state in
             if let refusal = state.refusal { throw refusal }
@@ -32,18 +32,20 @@ final class RunningImports: Sendable {
 
     /// Frees a resource whose import has ended.
     func forget(_ id: ResourceID, _ writer: ImportWriter) {
-        // Another import of it may have begun since.
+        // Another import of the resource may have begun since.
         state.withLock { if $0.writers[id] === writer { $0.writers[id] = nil } }
     }
 
-    /// - Throws: ``VaultError`` with code `inUse` if a resource is being imported.
+    /// Requires that a resource is not being imported.
+    ///
+    /// - Throws: ``VaultError`` with code `inUse` if it is.
     func requireNone(of id: ResourceID) throws {
         guard state.withLock({ $0.writers[id] }) == nil else {
             throw VaultError(.inUse, "the title is being imported from a file; try again when that import has ended")
         }
     }
 
-    /// Ends the import of a resource, and deletes what it has stored. Blocks.
+    /// Ends a resource's import, and deletes what the import has stored. Blocks.
     ///
     /// - Returns: whether an import was running.
     func end(_ id: ResourceID, because reason: VaultError) -> Bool {
@@ -62,9 +64,9 @@ final class RunningImports: Sendable {
     /// Allows imports again.
     func resume() { state.withLock { $0.refusal = nil } }
 
-    /// Waits until the imports running now have ended.
+    /// Waits until the imports that are running now have ended.
     ///
-    /// - Parameter id: the resource; nil for all.
+    /// - Parameter id: the resource whose import to wait for; nil for all imports.
     func ended(of id: ResourceID? = nil) async throws {
         let running = state.withLock { state in state.writers.filter { id == nil || $0.key == id } }
         while state.withLock({ state in running.contains { state.writers[$0.key] === $0.value } }) {

@@ -2,19 +2,19 @@ import Synchronization
 import VaultModel
 import VaultStorage
 
-/// The readers of a resource's recently read segments, kept open.
+/// A cache that keeps a resource's recently used segment readers open.
 ///
-/// Opening a segment again for each range costs more than reading a short range.
+/// Opening a segment anew for each range would cost more than reading a short range.
 final class SegmentReaderCache: Sendable {
     private struct Entry {
         let reader: SegmentReader
         var lastUse: ContinuousClock.Instant
     }
 
-    /// Nil after ``close()``.
+    /// The open readers by segment; nil after ``close()``.
     private let entries = Locked<[SegmentID: Entry]?>([:])
 
-    /// The limit on the readers of all resources together.
+    /// The limit that the readers of all resources share.
     private let limit: SegmentReaderLimit
     /// How long an unused segment stays open.
     private static let idleTime: Duration = .seconds(2)
@@ -23,7 +23,7 @@ final class SegmentReaderCache: Sendable {
 
     deinit { close() }
 
-    /// Returns the reader of a segment, if it is open.
+    /// Returns a segment's open reader; nil if there is none.
     func reader(of id: SegmentID) -> SegmentReader? {
         entries.withLock { entries in
             entries?[id]?.lastUse = .now
@@ -31,7 +31,7 @@ final class SegmentReaderCache: Sendable {
         }
     }
 
-    /// Keeps a reader open, unless too many are, or ``close()`` was called.
+    /// Keeps a reader open, unless too many are open already or ``close()`` was called.
     func keep(_ reader: SegmentReader, of id: SegmentID) {
         guard limit.take() else { return }
         let isOneMore = entries.withLock { entries in
@@ -41,13 +41,13 @@ final class SegmentReaderCache: Sendable {
         if !isOneMore { limit.giveBack(1) }
     }
 
-    /// Drops a segment that must not be read any more.
+    /// Drops the reader of a segment that must no longer be read.
     func drop(_ id: SegmentID) { drop { key, _ in key == id } }
 
-    /// Drops the segments that were not read recently.
+    /// Drops the readers of segments that were not read recently.
     func dropIdle(now: ContinuousClock.Instant) { drop { now - $1.lastUse >= Self.idleTime } }
 
-    /// Drops all readers and keeps no more of them, because each holds its segment's key.
+    /// Drops all readers and keeps no new ones, because each holds its segment's key.
     func close() {
         let dropped = entries.withLock { entries in
             defer { entries = nil }
@@ -57,7 +57,7 @@ final class SegmentReaderCache: Sendable {
     }
 
     private func drop(where isMeant: (SegmentID, Entry) -> Bool) {
-        // Files are closed after unlocking.
+        // Close the files only after unlocking.
         let dropped = entries.withLock { entries in
             let dropped = (entries ?? [:]).filter(isMeant)
             for id in dropped.keys { entries?[id] = nil }
@@ -67,18 +67,18 @@ final class SegmentReaderCache: Sendable {
     }
 }
 
-/// A limit on the segments that stay open without being read, and how many there are.
+/// A limit on the number of segments that stay open without being read, and the count of these segments.
 package final class SegmentReaderLimit: Sendable {
     private let count = Atomic(0)
     private let most: @Sendable () -> Int
 
-    /// The limit of the process, for all vaults together: a share of its limit on open files. The rest is for clients,
-    /// origins and segments being read.
+    /// The process-wide limit for all vaults together: a share of the process's limit on open files. The rest is left
+    /// for clients, origins and segments being read.
     package static let ofProcess = SegmentReaderLimit { DescriptorShares.segments(of: DescriptorShares.limit ?? 0) }
 
     /// Creates a limit.
     ///
-    /// - Parameter most: returns the limit. It is called each time, as the limit on open files may be raised.
+    /// - Parameter most: returns the limit. It is called each time, because the limit on open files may be raised.
     package init(most: @escaping @Sendable () -> Int) { self.most = most }
 
     /// The number of segments that may be open now.
@@ -87,9 +87,9 @@ package final class SegmentReaderLimit: Sendable {
     /// The number of segments that are open.
     package var taken: Int { count.load(ordering: .relaxed) }
 
-    /// Takes one place.
+    /// Takes one place under the limit, if one is left.
     ///
-    /// - Returns: whether one was left.
+    /// - Returns: whether a place was taken.
     func take() -> Bool {
         guard count.add(1, ordering: .relaxed).newValue <= allowed else {
             count.subtract(1, ordering: .relaxed)

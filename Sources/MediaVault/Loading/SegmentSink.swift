@@ -1,21 +1,22 @@
 import VaultModel
 import VaultStorage
 
-/// Turns the bytes of one fetch into segments.
+/// Seals one fetch's bytes into segments.
 ///
-/// It begins a segment if there is none, closes it if it is full or the bytes are not consecutive, and makes it durable
-/// at intervals. One task uses it; its calls block.
+/// It begins a segment if there is none, closes it if it is full or the next bytes do not follow on, and makes it
+/// durable at intervals. Only one task uses a sink, and its calls block.
 final class SegmentSink {
     private let loader: ResourceLoader
     private let fetch: FetchState.ID
     private var writer: SegmentWriter?
-    /// The place of the resource's bytes in a pack, whose offsets the writer uses; nil if they are in no pack.
+    /// The place of the resource's bytes in a pack; nil if they are in no pack. In a pack, the writer uses the pack's
+    /// offsets.
     private var place: PackPlace?
     private var writing: SegmentID?
     private var committed: Int64 = 0
     private var lastCommit = ContinuousClock.now
 
-    /// Maximum bytes, and maximum time, before written bytes become durable.
+    /// The maximum number of bytes written, and the maximum time, before written bytes are made durable.
     private static let checkpointBytes: Int64 = 4 << 20
     private static let checkpointTime: Duration = .seconds(2)
 
@@ -24,7 +25,7 @@ final class SegmentSink {
         self.fetch = fetch
     }
 
-    /// Seals bytes that begin at an offset of the representation.
+    /// Seals bytes that begin at `offset` in the representation.
     func seal(_ bytes: ArraySlice<UInt8>, at offset: Int64) throws {
         var rest = bytes
         while !rest.isEmpty {
@@ -46,7 +47,7 @@ final class SegmentSink {
         loader.change { $0.sealed(segment, by: fetch) }
     }
 
-    /// Closes the segment that is being written, including its last short block.
+    /// Closes the segment being written, including its last, short block.
     func close() throws {
         guard let writer = writer.take() else { return }
         let end = writer.end
@@ -62,11 +63,11 @@ final class SegmentSink {
         }
     }
 
-    /// Gives up the segment after a failure.
+    /// Gives up the segment being written, after a failure.
     ///
-    /// The store has closed or invalidated the segment, or will when the vault is next opened.
+    /// The store has closed or invalidated the segment, or will do so when the vault is next opened.
     ///
-    /// - Returns: the segment that readers must not use any more.
+    /// - Returns: the segment that readers must no longer use; nil if there is none.
     func giveUp() -> SegmentID? {
         defer { writing = nil }
         guard let writer = writer.take() else { return writing }
@@ -100,8 +101,8 @@ final class SegmentSink {
             mayEvict: length != nil || ends && !isEndless)
     }
 
-    /// Whether a resource of unknown length is known to end: a part of a title does, and so does one fetched by name.
-    /// One that is only played may be a web radio.
+    /// Whether the resource is known to end even if its length is unknown. A part of a title ends, and so does a
+    /// resource fetched by name. One that is only played may be a web radio stream.
     private var ends: Bool { loader.record.metadata?.partOf.isEmpty == false || loader.record.isKept }
 
     private func checkpointIfDue() throws {
@@ -114,7 +115,7 @@ final class SegmentSink {
     }
 }
 
-/// Seals what a fetch receives into segments, on the pool's threads, behind the receiver.
+/// Seals a fetch's received bytes into segments, on the pool's threads, while the receiver runs ahead.
 struct FetchSealer {
     let id: FetchState.ID
     let loader: ResourceLoader
@@ -137,10 +138,10 @@ struct FetchSealer {
         }
     }
 
-    /// Runs a piece of work.
+    /// Runs one sealing or closing step.
     ///
-    /// If the store refuses, the readers continue without it, as caching must never make playback fail. If the disk is
-    /// full, space is freed and the bytes that did not fit are sealed again.
+    /// If the store refuses, the readers continue without it, because caching must never make playback fail. If the
+    /// disk is full, space is freed and the bytes that did not fit are sealed again.
     ///
     /// - Returns: false if there are bytes to seal again.
     @discardableResult
@@ -150,7 +151,7 @@ struct FetchSealer {
             return true
         } catch {
             let failure = error as? VaultError ?? VaultError(.storage, "the store failed: \(error)")
-            // Free space first: what was written counts only once the index is updated.
+            // Free space first, because the bytes already written count only once the index is updated.
             let hasSpace = failure.code == .diskFull && sink.mayEvict && loader.store.quota.freeDiskSpace()
             let lost = sink.giveUp()
             if hasSpace, loader.change({ $0.rewind(id, lost: lost) }) { return false }

@@ -1,19 +1,19 @@
 import VaultModel
 import VaultStorage
 
-// Bytes that pass through because the store refuses them, and when the store is asked again.
+// Passes bytes through while the store refuses them, and decides when the store is asked again.
 extension LoaderState {
-    /// A refusal by the store: it gets no bytes until it is asked again.
+    /// A refusal by the store, which gets no bytes until it is asked again.
     struct Refusal {
         let error: VaultError
         /// When the store is asked again; nil until the next tick sets it.
         var retryAt: ContinuousClock.Instant?
 
-        /// How long the store is left alone.
+        /// How long the store is left alone after it refused.
         static let pause: Duration = .seconds(3)
     }
 
-    /// Returns why bytes for this reader are passed on unstored; nil if they are stored.
+    /// Returns why bytes for a reader are passed on unstored; nil if they are stored.
     func bypass(_ id: ReaderState.ID) -> BypassReason? {
         if readers[id]?.isSeparate == true { return isBound ? .unverifiable : .changing }
         guard let fetch = readers[id]?.fetch, let isStoring = fetches[fetch]?.isStoring, !isStoring else { return nil }
@@ -23,28 +23,29 @@ extension LoaderState {
     /// Why bytes that arrive now are passed on unstored; nil if they are stored.
     var bypass: BypassReason? { mode.stores ? (refusal?.error ?? storeFailure).map { BypassReason($0) } : .mode }
 
-    /// Whether bytes pass through that should be stored.
+    /// Whether bytes are passing through that should be stored.
     var isPassingThrough: Bool {
         mode.stores && fetches.values.contains { $0.isActive && !$0.isStoring && !$0.isSeparate }
     }
 
-    /// Whether nothing is stored, whichever transfer a reader has.
+    /// Whether no bytes are stored, whichever transfer brings them.
     var refusesAll: Bool { refusal != nil || !mode.stores }
 
-    /// Returns the error that the store refused with, if it is time to ask it again.
+    /// Returns the error with which the store refused bytes, if it is time to ask the store again; otherwise nil.
     func refusalToRetry(now: ContinuousClock.Instant) -> VaultError? {
         guard let refusal, let time = refusal.retryAt, time <= now else { return nil }
         return refusal.error
     }
 
-    /// Whether readers take their bytes from a fetch and have not yet had all that arrived.
+    /// Returns whether a fetch has received bytes that its readers have not taken yet, apart from a reader that is
+    /// leaving.
     func isWanted(_ id: FetchState.ID, leaving: ReaderState? = nil) -> Bool {
         guard let present = fetches[id]?.present else { return false }
         let waiting = readers.values.count { $0.fetch == id && $0.position < present }
         return waiting > (leaving.map { $0.position < present ? 1 : 0 } ?? 0)
     }
 
-    /// Removes a fetch that was kept for its readers, once they have had its bytes or left.
+    /// Removes a fetch that was kept for its readers, once they have taken its bytes or left.
     mutating func removeKept(_ id: FetchState.ID, leaving: ReaderState? = nil) -> Effects {
         guard fetches[id]?.phase == .keptForReaders, !isWanted(id, leaving: leaving) else { return Effects() }
         return remove(id)
@@ -55,10 +56,10 @@ extension LoaderState {
         refusal = Refusal(error: error)
     }
 
-    /// Extends the refusal: the store is left alone for longer.
+    /// Extends the refusal, so that the store is left alone for longer.
     mutating func extendRefusal() { refusal?.retryAt = nil }
 
-    /// Lets the store take bytes again, and the representation if it had refused that.
+    /// Lets the store take bytes again, including those of a representation that it had refused.
     mutating func storeAgain() -> Effects {
         var effects = Effects()
         (refusal, storeFailure) = (nil, nil)
@@ -66,7 +67,7 @@ extension LoaderState {
         for id in fetches.keys {
             guard var fetch = fetches[id], fetch.isActive, !fetch.isStoring, !fetch.isSeparate else { continue }
             fetch.destination = .store
-            // Bytes that arrived during the refusal were passed on, and may be gone.
+            // Bytes that arrived during the refusal were passed on, and may no longer be in memory.
             fetch.takenTo = fetch.present
             fetch.sealedTo = fetch.present
             fetch.unstoredTo = fetch.present
@@ -78,8 +79,8 @@ extension LoaderState {
 
     /// Makes the sealer retry bytes that could not be written, after space was freed for them.
     ///
-    /// - Parameter lost: a segment that is gone because of the failure.
-    /// - Returns: false if this was already tried at the same byte.
+    /// - Parameter lost: the segment that was lost in the failure; nil if none was.
+    /// - Returns: false if the fetch does not store its bytes, or if this was already tried at the same byte.
     mutating func rewind(_ id: FetchState.ID, lost: SegmentID?) -> (Bool, Effects) {
         var effects = Effects()
         guard var fetch = fetches[id], fetch.isStoring, fetch.rewoundAt != fetch.sealedTo else {
@@ -97,7 +98,7 @@ extension LoaderState {
 }
 
 extension ResourceLoader {
-    /// Makes the store accept bytes again, if there is space by now.
+    /// Lets the store accept bytes again, if it has space by now.
     func storeAgain() async {
         let (refusal, information, freshness, isTaken) = look { state in
             (state.mode.stores ? state.refusal?.error : nil, state.information, state.freshness, state.canStore)
@@ -121,10 +122,11 @@ extension ResourceLoader {
     /// Whether another process may evict the bytes that this one reads.
     var isBesideOwner: Bool { !store.isOwner }
 
-    /// Reloads the index without a segment whose file was missing; its row may be gone as well.
+    /// Reloads the resource from the index, without a segment whose file was missing. The segment's row may be gone as
+    /// well.
     ///
-    /// The owner reseals and joins segments through the loader that has them, which is another one for a pack's
-    /// segments.
+    /// The owner can need this as well, because it reseals and joins a pack's segments through another loader than
+    /// those of the pack's parts.
     func reloadIndex(without segment: SegmentDescription) async {
         let record = record
         let before = record.representation
