@@ -200,6 +200,24 @@ struct HeldAnswerTests {
         }
     }
 
+    @Test("A link is judged by the clock of the vault, which may differ from the machine's")
+    func ownClock() async throws {
+        let (origin, clock) = (try ScriptedOrigin(title), TestClock())
+        defer { origin.stop() }
+        let url = origin.url()
+        let now: @Sendable () -> Int64 = { clock.now }
+        try await RunningService.run(over: try await TestVault(), now: now) { service in
+            let target = service.vault.tokens.playbackPath(for: url, expires: clock.now + 60)
+            let client = try service.client()
+            func status() async -> Int? {
+                await client.ask("GET", target, host: service.host, fields: ["Range": "bytes=0-9"])?.head.status
+            }
+            #expect(await status() == 206)
+            clock.advance(by: 60)
+            #expect(await status() == 404)
+        }
+    }
+
     @Test("A request with another Origin, Host or method is still refused")
     func judged() async throws {
         try await holding { service, url, _ in

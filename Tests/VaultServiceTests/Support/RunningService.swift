@@ -35,10 +35,10 @@ struct RunningService: Sendable {
         over test: TestVault, isOffline: Bool = false, hasControl: Bool = false,
         configuration: ServiceConfiguration = ServiceConfiguration(),
         logger: Logger = .silent, limits: StorageLimits? = nil, access: VaultOptions.Access = .owner,
-        shutdownLimit: Duration = .milliseconds(200),
+        shutdownLimit: Duration = .milliseconds(200), now: @escaping @Sendable () -> Int64 = WallClock.now,
         _ body: @escaping @Sendable (RunningService) async throws -> Value
     ) async throws -> Value {
-        let vault = try await test.open(isOffline: isOffline, limits: limits, access: access)
+        let vault = try await test.open(isOffline: isOffline, limits: limits, access: access, now: now)
         var configuration = configuration
         configuration.address = ListenAddress(host: configuration.address.host, port: 0)
         configuration.endsOnSignals = false

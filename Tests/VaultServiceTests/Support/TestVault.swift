@@ -1,5 +1,6 @@
 import Foundation
 import MediaVault
+import VaultModel
 import VaultTestSupport
 
 /// A vault in its own folder, which is removed with the last reference.
@@ -22,9 +23,11 @@ final class TestVault: Sendable {
     }
 
     func open(
-        isOffline: Bool = false, limits: StorageLimits? = nil, access: VaultOptions.Access = .owner
+        isOffline: Bool = false, limits: StorageLimits? = nil, access: VaultOptions.Access = .owner,
+        now: @escaping @Sendable () -> Int64 = WallClock.now
     ) async throws -> Vault {
         var options = VaultOptions(access: access)
+        options.now = now
         options.limits = limits
         // A busy machine does not reach these before the origin has answered.
         options.retry.moment = .seconds(30)
