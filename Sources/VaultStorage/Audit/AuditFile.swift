@@ -1,20 +1,21 @@
-/// The file `audit.log`: lines that are made durable one by one. Every call may block.
+/// The file `audit.log`, each line of which is made durable on its own. Every call may block.
 struct AuditFile: Sendable {
     private let folder: String
     private let fileSystem: any FileSystem
 
-    /// The place of the next line.
+    /// The end of the complete lines, where the next line is written.
     struct End: Sendable {
         let offset: Int64
-        /// The previous line, without its line end; nil if there is none.
+        /// The last complete line, without its newline; nil if there is none.
         let last: [UInt8]?
     }
 
-    /// More than any line that is written; of a longer line, only this many bytes at its end are returned.
+    /// The maximum number of bytes returned for one line, which is more than any line that is written. Of a longer
+    /// line, only the end is returned.
     private static let maxLineBytes = 8192
-    /// Bytes read at a time.
+    /// The number of bytes read at a time.
     private static let piece: Int64 = 64 << 10
-    /// The size limit in bytes for a log that is read.
+    /// The maximum size in bytes of a log that is read.
     private static let maxBytes: Int64 = 256 << 20
 
     init(in folder: String, fileSystem: any FileSystem) {
@@ -48,7 +49,7 @@ struct AuditFile: Sendable {
     func forEachLineFromEnd(_ body: (_ line: [UInt8], _ end: Int64) -> Bool) throws(FileFailure) {
         guard let (file, size) = try opened() else { return }
         var place = size
-        // The part of a line after `place`, once its end is found.
+        // The part of a line that lies after `place`, and the offset just after that line, once its end has been found.
         var (line, lineEnd): ([UInt8], Int64?) = ([], nil)
         while place > 0 {
             let first = max(0, place - Self.piece)
@@ -64,7 +65,7 @@ struct AuditFile: Sendable {
         if let lineEnd { _ = body(line, lineEnd) }
     }
 
-    /// Returns the end of the last complete line; bytes after it were never acknowledged.
+    /// Returns the end of the last complete line. Any bytes after it belong to a write that was never acknowledged.
     func end() throws(FileFailure) -> End {
         var found = End(offset: 0, last: nil)
         try forEachLineFromEnd { line, end in
@@ -74,7 +75,7 @@ struct AuditFile: Sendable {
         return found
     }
 
-    /// Opens the file, and returns it with its size; nil if there is none.
+    /// Opens the file, and returns it with its size; returns nil if there is no file.
     private func opened() throws(FileFailure) -> (file: any StoredFile, size: Int64)? {
         let file: any StoredFile
         do throws(FileFailure) {
@@ -90,21 +91,21 @@ struct AuditFile: Sendable {
         return (file, size)
     }
 
-    /// Appends a line durably.
+    /// Durably writes a line at the given end, in place of any bytes after it.
     func append(_ line: [UInt8], at end: End) throws(FileFailure) {
         let isNew = !fileSystem.exists(path)
         let file = isNew ? try fileSystem.create(path) : try fileSystem.open(path, writable: true)
         try file.truncate(to: end.offset)
         try file.write(line, at: end.offset)
         try file.synchronize()
-        // The line end follows once the line is durable: the end of a single write could reach the disk before its
-        // middle.
+        // The newline is written only once the line is durable, because the end of a single write could reach the disk
+        // before its middle.
         try file.write([0x0A], at: end.offset + Int64(line.count))
         try file.synchronize()
         if isNew { try fileSystem.synchronizeDirectory(folder) }
     }
 
-    /// Removes everything written after an end.
+    /// Durably truncates the file to an earlier end.
     func cut(to end: End) throws(FileFailure) {
         let file = try fileSystem.open(path, writable: true)
         try file.truncate(to: end.offset)

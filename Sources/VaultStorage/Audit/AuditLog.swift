@@ -1,13 +1,13 @@
 package import VaultCrypto
 package import VaultModel
 
-/// The log `audit.log`: one signed receipt for each key operation of a vault.
+/// The log `audit.log`, which has one signed receipt for each key operation on a vault.
 ///
-/// The log leads and the keyring follows: a receipt is durable before the keyring counts it, and an operation that
+/// The log is written before the keyring: a receipt is durable before the keyring counts it, and an operation that
 /// changes the keyring does so in the same write that counts its receipt. A crash in between therefore leaves one
 /// receipt too many, never one too few. Every call may block.
 package final class AuditLog: Sendable {
-    /// The place of the keyring that counts the receipts.
+    /// The location of the keyring that counts the receipts.
     package let place: KeyringPlace
 
     let store: VaultStore
@@ -19,7 +19,7 @@ package final class AuditLog: Sendable {
     struct Content {
         let act: Receipt.Act
         var outcome = Receipt.Outcome.done
-        /// Nil for the current generation.
+        /// The generation that the receipt names; nil for the current one.
         var generation: Int?
         var subject: String?
         var resources: Int64?
@@ -41,10 +41,10 @@ package final class AuditLog: Sendable {
     /// Writes a receipt for a completed operation. Only the vault's owner may call this.
     ///
     /// - Parameters:
-    ///   - subject: the resource concerned, if there is one.
-    ///   - resources: the number of resources concerned, if there are several.
+    ///   - subject: the resource that the operation concerned, if it concerned one.
+    ///   - resources: the number of resources that the operation concerned, if it concerned several.
     /// - Returns: the receipt.
-    /// - Throws: ``VaultError`` if log or keyring cannot be written; the operation itself is not undone.
+    /// - Throws: ``VaultError`` if the log or the keyring cannot be written; the operation itself is not undone.
     @discardableResult
     package func note(
         _ act: Receipt.Act, outcome: Receipt.Outcome = .done, subject: ResourceID? = nil, resources: Int64? = nil
@@ -53,19 +53,20 @@ package final class AuditLog: Sendable {
         return try note(Content(act: act, outcome: outcome, subject: name, resources: resources))
     }
 
-    /// Returns the name of a resource in receipts; nil if the keyring cannot name it.
+    /// Returns the name that identifies a resource in receipts; nil if the keyring cannot derive it.
     package func subject(of resource: ResourceID) -> String? {
         store.keyring.auditSubject(of: resource, locator: store.index.locator).map { Hex.encode($0) }
     }
 
-    /// Writes a receipt about a resource that the index no longer has, by its name in receipts.
+    /// Writes a receipt for a resource that the index no longer has, identified by its name in receipts.
     package func note(_ act: Receipt.Act, outcome: Receipt.Outcome, ofSubject subject: String) throws {
         _ = try note(Content(act: act, outcome: outcome, subject: subject))
     }
 
-    /// Calls a closure for each later receipt, once it is durable, on the thread of the operation.
+    /// Registers a closure to be called for each later receipt, once the receipt is durable, on the thread of the
+    /// operation.
     ///
-    /// - Returns: the number for ``stopListening(_:)``.
+    /// - Returns: the number to pass to ``stopListening(_:)``.
     package func listen(_ tell: @escaping @Sendable (Receipt) -> Void) -> Int { listeners.withLock { $0.add(tell) } }
 
     package func stopListening(_ listener: Int) { listeners.withLock { $0.remove(listener) } }
@@ -84,13 +85,13 @@ package final class AuditLog: Sendable {
         KeyringCommit(store: store, place: place, log: file, receipt: content, isDone: isDone)
     }
 
-    /// Destroys the keyring file, with a final receipt.
+    /// Destroys the keyring file, and logs a final receipt.
     ///
-    /// The receipt is signed while a key still exists, and no keyring counts it. The copies of the file must already be
-    /// gone.
+    /// The receipt is signed while its key still exists, and no keyring counts it. Copies of the keyring file must
+    /// already be gone.
     ///
     /// - Parameter resources: the number of resources that the vault had.
-    /// - Throws: ``VaultError`` if log or keyring cannot be written.
+    /// - Throws: ``VaultError`` if the log or the keyring cannot be written.
     package func destroyKeyring(resources: Int64) throws {
         let receipt = try writing.withLock { _ in
             let failure = "the receipt cannot be written to audit.log, so the keyring was not destroyed"
@@ -116,10 +117,11 @@ package final class AuditLog: Sendable {
         tell(receipt)
     }
 
-    /// Changes the keyring, with a receipt for the change.
+    /// Changes the keyring, and logs a receipt for the change.
     ///
-    /// - Parameter generation: the generation concerned; nil for the one that is current afterwards.
-    /// - Throws: ``VaultError`` if log or keyring cannot be written, or the index cannot, which is checked first; see
+    /// - Parameter generation: the generation that the receipt names; nil for the generation that is current after the
+    ///   change.
+    /// - Throws: ``VaultError`` if the log, the keyring or the index cannot be written. The index is checked first; see
     ///   ``KeyringCommit/run(_:)``.
     package func change<Result: Sendable>(
         _ act: Receipt.Act, outcome: Receipt.Outcome = .done, generation: Int? = nil,
@@ -140,13 +142,14 @@ package final class AuditLog: Sendable {
 
     /// Returns the number of the last receipt that was signed by the keyring's own key or a successor of that key.
     ///
-    /// A successor exists if the keyring is a backup from before a new root key. Returns 0 if there is no such receipt.
-    /// Receipts of other keys are ignored: they must not influence how the keyring counts.
+    /// A successor exists if the keyring is a backup from before the root key was replaced. Returns 0 if there is no
+    /// such receipt. Receipts signed by other keys are ignored, because they must not influence the keyring's count.
     static func sequence(before end: AuditFile.End, in file: AuditFile, by keyring: Keyring) throws -> Int64 {
         guard let last = end.last else { return 0 }
         let anchor = try keyring.auditAnchor()
         if let line = ReceiptLine(last), line.isSigned(as: anchor) { return line.receipt.sequence }
-        // The newest receipt number by key: for each signer, and for each key that handed over to it.
+        // The newest receipt number for each key that signed receipts, and for each former key that one of these keys
+        // replaced.
         var newest: [[UInt8]: Int64] = [:]
         try translating("audit.log cannot be read") { () throws(FileFailure) in
             try file.forEachLineFromEnd { bytes, _ in
@@ -172,12 +175,12 @@ package final class AuditLog: Sendable {
 
     // MARK: Without a store
 
-    /// Replaces the keyring with a backup, with a receipt. Only the holder of the vault's lock may call this.
+    /// Replaces the keyring with a backup, and logs a receipt. Only the holder of the vault's lock may call this.
     ///
     /// - Parameters:
-    ///   - file: the keyring file to restore, which does not count the receipt yet.
-    ///   - keyring: the keyring that the file unlocks to.
-    /// - Throws: ``VaultError`` if log or keyring cannot be written.
+    ///   - file: the bytes of the keyring file to restore, which do not count the receipt yet.
+    ///   - keyring: the keyring that was unlocked from that file.
+    /// - Throws: ``VaultError`` if the log or the keyring cannot be written.
     package static func restore(
         _ file: [UInt8], of keyring: Keyring, at place: KeyringPlace, in folder: String,
         fileSystem: any FileSystem = PosixFileSystem(), time: Int64 = WallClock.now()
@@ -213,7 +216,7 @@ package final class AuditLog: Sendable {
     }
 }
 
-// Due receipts: the index records them until they are written, because the owner may be killed in between.
+// Receipts that are due. The index records them until they are written, because the owner may be killed first.
 extension AuditLog {
     /// Returns the number of the last receipt. A receipt that becomes due after this call has a higher number.
     ///
@@ -223,11 +226,12 @@ extension AuditLog {
         return max(try Self.sequence(before: end, in: file, by: store.keyring), store.keyring.receiptSequence)
     }
 
-    /// Returns the receipts after a given number that the vault's own key signed.
+    /// Returns the receipts that the vault's own key has signed since the receipt with the given number.
     ///
-    /// If their writer was killed before the keyring counted them, the keyring counts them now.
+    /// If the process that wrote them was killed before the keyring counted them, the keyring counts them now.
     ///
-    /// - Parameter sequence: nil if none was recorded; the result is then empty.
+    /// - Parameter sequence: the number of the last receipt to leave out; nil if none was recorded, in which case the
+    ///   result is empty.
     /// - Throws: ``VaultError`` if the log cannot be read, or the keyring cannot be written.
     package func receipts(after sequence: Int64?) throws -> [Receipt] {
         guard let sequence else { return [] }
@@ -236,9 +240,9 @@ extension AuditLog {
         var key = anchor.publicKey
         try Self.translating("audit.log cannot be read") { () throws(FileFailure) in
             try file.forEachLineFromEnd { bytes, _ in
-                // Lines of other keys must not end the search either.
+                // A line signed by another key is skipped, so that it cannot end the search.
                 guard let line = ReceiptLine(bytes), line.isSigned(with: key, for: anchor.vaultID) else { return true }
-                // Before a new root key, another key signed.
+                // Receipts from before the root key was replaced are signed with the former key.
                 if line.publicKey == key, let former = line.former { key = former }
                 guard line.receipt.sequence > sequence else { return false }
                 receipts.append(line.receipt)

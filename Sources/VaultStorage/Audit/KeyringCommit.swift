@@ -1,30 +1,32 @@
 package import VaultCrypto
 import VaultModel
 
-/// One change of a vault's keyring with its receipt, from the file as it is to the index that knows the new one.
+/// One change to a vault's keyring together with its receipt, from reading the keyring file to recording the new
+/// revision in the index.
 ///
-/// The log leads, the keyring file follows, the index comes last. A crash in between therefore leaves one receipt too
-/// many, never one too few, and an index that is older than its keyring, never newer.
+/// The log is written first, then the keyring file, and the index last. A crash in between can therefore leave one
+/// receipt too many, but never one too few, and an index that is older than its keyring, but never newer.
 struct KeyringCommit {
     let store: VaultStore
-    /// The place of the keyring file.
+    /// The location of the keyring file.
     let place: KeyringPlace
     let log: AuditFile
     let receipt: AuditLog.Content
-    /// Whether the receipt is for an operation that is already done, and the keyring only counts it.
+    /// Whether the operation is already done, so that the keyring only counts the receipt.
     ///
-    /// The index does not require a keyring that does: a backup made just before must remain usable.
+    /// The index then does not require a keyring that counts it, because a backup made just before must remain usable.
     let isDone: Bool
 
     /// Makes the change.
     ///
     /// - Returns: what `edit` returns, and the new receipt.
-    /// - Throws: ``VaultError`` if the log, the keyring or the index cannot be read or written. The keyring has not
-    ///   changed then, with two exceptions. If the row of a new generation cannot be written, the file is the new one,
-    ///   and this process continues with the keys that it had. If only the revision cannot be recorded, file and keys
-    ///   are the new ones. The receipt of an operation that is done stays in the log in any case.
+    /// - Throws: ``VaultError`` if the log, the keyring or the index cannot be read or written. The keyring is then
+    ///   unchanged, with two exceptions. If the row of a new generation cannot be written, the keyring file is already
+    ///   the new one, but this process continues with the keys that it had. If only the revision cannot be recorded,
+    ///   both the file and the keys in use are the new ones. In any case, the receipt of an operation that is already
+    ///   done stays in the log.
     func run<Result>(_ edit: (inout KeyringEdit) throws -> Result) throws -> (result: Result, receipt: Receipt) {
-        // Prepare: an index that cannot be written is noticed while nothing has changed.
+        // Prepare: detect an index that cannot be written while nothing has changed yet.
         let end = try AuditLog.translating(isDone ? failure : "audit.log cannot be read") { () throws(FileFailure) in
             try log.end()
         }
@@ -35,7 +37,7 @@ struct KeyringCommit {
                 // Edit.
                 var editing = editing
                 let result = try edit(&editing)
-                // Receipt: durable before the keyring counts it.
+                // Receipt: it must be durable before the keyring counts it.
                 let new = receipt.receipt(
                     after: max(last, editing.document.receiptSequence), current: Int(editing.document.current),
                     time: store.now())
@@ -45,27 +47,28 @@ struct KeyringCommit {
                 try store.withDiskSpace {
                     try AuditLog.translating(failure) { () throws(FileFailure) in try log.append(line, at: end) }
                 }
-                // Write and note.
+                // Write the keyring file, and add the row of its current generation.
                 try finished.write(to: place, of: store)
                 return (finished, (result, new))
             }
             if !isDone { try store.withDiskSpace { try store.index.recordKeyringRevision() } }
             return made
         } catch {
-            // A line for a change that was not made would be false. If in doubt, the line stays.
+            // A line for a change that was not made would be false. If it is uncertain whether the change was made, the
+            // line stays.
             if !isDone, isUncounted(end) { try? log.cut(to: end) }
             throw error
         }
     }
 
-    /// What it means for the operation if the receipt cannot be written.
+    /// The error message for a receipt that cannot be written, which says whether the operation was done.
     private var failure: String {
         isDone
             ? "done, but the receipt cannot be written to audit.log"
             : "the receipt cannot be written to audit.log, so nothing was done"
     }
 
-    /// Whether the keyring file certainly counts no receipt after an end of the log.
+    /// Returns whether it is certain that the keyring file counts no receipt after a given end of the log.
     private func isUncounted(_ end: AuditFile.End) -> Bool {
         guard let now = try? log.end(), now.offset > end.offset,
             let document = try? store.keyring.document(of: place.read()),
@@ -76,10 +79,10 @@ struct KeyringCommit {
 }
 
 extension VaultStore {
-    /// Changes the keyring without a receipt.
+    /// Changes the keyring without logging a receipt.
     ///
-    /// - Parameter isRemembered: whether the index then requires a keyring at least as new as this one.
-    /// - Throws: as ``KeyringCommit/run(_:)``.
+    /// - Parameter isRemembered: whether the index requires, from then on, a keyring at least as new as this one.
+    /// - Throws: the same errors as ``KeyringCommit/run(_:)``.
     package func changeKeyring<Result>(
         at place: KeyringPlace, isRemembered: Bool = true, _ edit: (inout KeyringEdit) throws -> Result
     ) throws -> Result {
@@ -96,8 +99,8 @@ extension VaultStore {
 }
 
 extension FinishedKeyring {
-    /// Makes the new keyring durable, and adds the row of its current generation before this process uses the keys:
-    /// what they wrap refers to that row.
+    /// Makes the new keyring durable, and adds the row of its current generation before this process uses its keys,
+    /// because the rows of the resource keys that they wrap refer to that row.
     fileprivate func write(to place: KeyringPlace, of store: VaultStore) throws {
         try place.write(bytes)
         try store.withDiskSpace { try GenerationRows(store.index).addGeneration(currentGeneration) }

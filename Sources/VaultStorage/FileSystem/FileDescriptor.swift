@@ -8,7 +8,7 @@ package import Darwin
 
 /// An open file descriptor with one owner, closed when the owner releases it.
 ///
-/// The type of that name in swift-system can be copied, and must be closed explicitly.
+/// The type of the same name in swift-system, by contrast, can be copied and must be closed explicitly.
 package struct FileDescriptor: ~Copyable, Sendable {
     package let number: Int32
 
@@ -21,7 +21,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
 
     /// Requires that this is a regular file.
     ///
-    /// A pipe or a device in its place could block the reader, or never end.
+    /// Reading from a pipe or a device in place of the file could block, or never end.
     borrowing func requireRegular() throws(FileFailure) {
         var status = stat()
         guard unsafe fstat(number, &status) == 0 else { throw .last("fstat") }
@@ -58,7 +58,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
         return done
     }
 
-    /// Repeats a call that a signal interrupts (`EINTR`).
+    /// Repeats a call for as long as a signal interrupts it (`EINTR`).
     static func retrying<Result: SignedInteger>(_ call: () -> Result) -> Result {
         while true {
             let result = call()
@@ -69,8 +69,8 @@ package struct FileDescriptor: ~Copyable, Sendable {
 
 /// The failure of a file operation.
 ///
-/// It does not name the file: the names of the vault's own files mean nothing to people, and the caller knows all
-/// others.
+/// It does not name the file, because the names of the vault's own files mean nothing to people, and the caller knows
+/// the names of all other files.
 package struct FileFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Kind: Hashable, Sendable {
         case notFound
@@ -109,7 +109,7 @@ package struct FileFailure: Error, Hashable, Sendable, CustomStringConvertible {
         return FileFailure(kind, "\(call): \(unsafe String(cString: strerror(code)))")
     }
 
-    /// Returns the failure as the library's callers see it.
+    /// Returns the error that the library's callers get for this failure, with a message that begins with `what`.
     package func vaultError(_ what: String) -> VaultError {
         switch kind {
         case .noSpace: VaultError(.diskFull, "\(what): no space left on the disk; free some space and try again")
@@ -128,11 +128,11 @@ package struct FileFailure: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The right to change a vault: `flock(LOCK_EX)` on its `lock` file and on its folder.
+/// The exclusive right to change a vault: `flock(LOCK_EX)` on its `lock` file and on its folder.
 ///
-/// Both locks are held until this value is released. The owner writes its process id into the file, so that a second
-/// process can name it. If the file is removed and another is created under its name, the lock on the folder decides.
-/// Some file systems cannot lock a folder; there only the file counts.
+/// Both locks are held until this value is released. The owner writes its process id into the file, so that another
+/// process can report who owns the vault. If the file is removed and replaced, the lock on the folder still keeps out a
+/// second owner. Some file systems cannot lock a folder; on those, only the lock on the file counts.
 package struct VaultLock: ~Copyable, Sendable {
     private let descriptor: FileDescriptor
     private let folder: FileDescriptor
@@ -142,7 +142,7 @@ package struct VaultLock: ~Copyable, Sendable {
     /// - Throws: ``VaultError`` with code `owned`, naming the owner's process, if another process holds the lock.
     package init(folder path: String) throws {
         let file = try Self.opened(path + "/lock", O_RDWR | O_CREAT)
-        // With `/.`, a symbolic link is followed: the vault may be named by one.
+        // The `/.` makes the system follow a symbolic link, because the vault's path may be one.
         let folder = try Self.opened(path + "/.", O_RDONLY | O_DIRECTORY)
         do throws(FileFailure) {
             try file.requireRegular()
@@ -159,7 +159,7 @@ package struct VaultLock: ~Copyable, Sendable {
         let text = Array("\(getpid())\n".utf8)
         descriptor = file
         self.folder = folder
-        // The process id only helps the next program's message, so a failed write does no harm.
+        // The process id only improves another program's error message, so a failed write does no harm.
         _ = ftruncate(number, 0)
         _ = unsafe text.withUnsafeBytes { unsafe pwrite(number, $0.baseAddress, $0.count, 0) }
     }
@@ -176,7 +176,7 @@ package struct VaultLock: ~Copyable, Sendable {
         FileDescriptor.retrying({ flock(number, LOCK_EX | LOCK_NB) }) == 0
     }
 
-    /// Returns why `flock` has just failed.
+    /// Returns the error that explains why `flock` has just failed.
     private static func refusal(_ number: Int32) -> VaultError {
         guard errno == EWOULDBLOCK else {
             return FileFailure.last("flock").vaultError("the vault's lock cannot be taken")
@@ -185,7 +185,8 @@ package struct VaultLock: ~Copyable, Sendable {
         return VaultError(.owned, "another program\(owner) owns the vault; stop it, or wait until it is done")
     }
 
-    // Closing is not enough: a child between fork and exec still has the descriptor, and the lock with it.
+    // Closing the descriptors is not enough: a child process between fork and exec still holds copies of them, and
+    // would keep the locks.
     deinit {
         _ = flock(folder.number, LOCK_UN)
         _ = flock(descriptor.number, LOCK_UN)
@@ -199,7 +200,7 @@ package struct VaultLock: ~Copyable, Sendable {
     }
 }
 
-/// Checks on files that SQLite opens by name, without our file system.
+/// Checks of files that SQLite opens by name, bypassing our ``FileSystem``.
 enum RegularFile {
     /// Returns whether a path is a regular file rather than a link to one.
     ///
@@ -214,10 +215,10 @@ enum RegularFile {
 
     /// Requires that a path, if it exists, is a regular file rather than a link to one.
     ///
-    /// SQLite follows links, and blocks on a pipe. The file is not opened here: closing it would release SQLite's
-    /// locks.
+    /// SQLite follows links, and blocks on a pipe. This check does not open the file, because closing it again would
+    /// release SQLite's locks.
     ///
-    /// - Throws: ``VaultError`` with code `storage`.
+    /// - Throws: ``VaultError`` with code `storage` if it is anything else.
     static func require(_ path: String) throws {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else { return }

@@ -1,16 +1,16 @@
-/// The operations that the store needs of a file system.
+/// The file system operations that the store needs.
 ///
-/// They are few, so that a simulated file system can lose what was not synced. Every call may block. Paths are
-/// absolute; files are created with mode 0600 and folders with mode 0700.
+/// There are few of them, so that a simulated file system can implement them all and lose whatever was not synced.
+/// Every call may block. Paths are absolute; files are created with mode 0600 and folders with mode 0700.
 package protocol FileSystem: Sendable {
-    /// Creates a folder, unless it exists.
+    /// Creates a folder if it does not exist yet.
     func createDirectory(_ path: String) throws(FileFailure)
-    /// Creates a file that must not exist yet, open for reading and writing.
+    /// Creates a file, which must not exist yet, and opens it for reading and writing.
     func create(_ path: String) throws(FileFailure) -> any StoredFile
     /// Opens an existing file. Refuses a symbolic link, and anything else that is not a regular file.
     func open(_ path: String, writable: Bool) throws(FileFailure) -> any StoredFile
     func exists(_ path: String) -> Bool
-    /// Whether a path is a symbolic link.
+    /// Returns whether a path is a symbolic link.
     func isLink(_ path: String) -> Bool
     /// Moves a file, replacing any file at the new path.
     func rename(_ path: String, to newPath: String) throws(FileFailure)
@@ -22,18 +22,18 @@ package protocol FileSystem: Sendable {
     func makePrivate(_ path: String) throws(FileFailure)
     /// Removes a file, if it exists.
     func remove(_ path: String) throws(FileFailure)
-    /// Makes the names in a folder durable: files created, renamed or removed there.
+    /// Makes the creation, renaming and removal of files in a folder durable.
     func synchronizeDirectory(_ path: String) throws(FileFailure)
-    /// Makes the contents of many files of a folder durable together.
+    /// Makes the contents of several files in one folder durable together.
     func synchronizeFiles(_ names: [String], in folder: String) throws(FileFailure)
     /// Returns the size of a file in bytes.
     func size(of path: String) throws(FileFailure) -> Int64
-    /// Returns the free bytes of the file system that holds a path.
+    /// Returns the number of free bytes on the file system that holds a path.
     func freeBytes(at path: String) throws(FileFailure) -> Int64
     /// Returns the size in bytes of the file system that holds a path; nil if it does not report its size.
     func totalBytes(at path: String) throws(FileFailure) -> Int64?
-    /// Returns whether a folder belongs to another user, or others may write to it. Root counts as every folder's
-    /// owner.
+    /// Returns whether a folder belongs to another user, or others may write to it. For a process that runs as root,
+    /// every folder counts as its own.
     func isShared(_ folder: String) throws(FileFailure) -> Bool
 }
 
@@ -41,7 +41,7 @@ extension FileSystem {
     /// The default for a file system that does not report its size.
     package func totalBytes(at path: String) throws(FileFailure) -> Int64? { nil }
 
-    /// The default for a system that syncs one file after the other.
+    /// The default for a file system that can only sync files one by one.
     package func synchronizeFiles(_ names: [String], in folder: String) throws(FileFailure) {
         for name in names { try open(folder + "/" + name, writable: true).synchronize() }
     }
@@ -62,13 +62,13 @@ package protocol StoredFile: AnyObject, Sendable {
     ///
     /// - Returns: the number of bytes read.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FileFailure) -> Int
-    /// Reads like ``read(into:at:)``, but from memory only; nil if that would require waiting for the disk.
+    /// Reads like ``read(into:at:)``, but only from memory. Returns nil if the read would have to wait for the disk.
     func readFromMemory(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int?
     /// Writes the whole buffer at `offset`.
     func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(FileFailure)
     /// Asks the system to start writing these bytes to the disk.
     ///
-    /// This is a hint that shortens ``synchronize()``, and guarantees nothing.
+    /// This is only a hint: it shortens a later ``synchronize()``, but guarantees nothing.
     func startWriteback(_ range: Range<Int64>)
     /// Makes the content durable. After a failure the file must not be trusted, and this must not be called again.
     func synchronize() throws(FileFailure)
@@ -76,15 +76,15 @@ package protocol StoredFile: AnyObject, Sendable {
     /// Reserves disk space for `size` bytes, and makes the file that long.
     func allocate(_ size: Int64) throws(FileFailure)
     func size() throws(FileFailure) -> Int64
-    /// Whether the file still has a name in any folder.
+    /// Returns whether the file still has a name in any folder.
     func isLinked() throws(FileFailure) -> Bool
 }
 
 extension StoredFile {
-    /// The default for a file whose cached parts are unknown.
+    /// The default for a file system that does not report which bytes of a file are cached.
     package func readFromMemory(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? { nil }
 
-    /// The default for a system that reserves space only by writing.
+    /// The default for a file system that reserves space only by writing.
     package func allocate(_ size: Int64) throws(FileFailure) {
         let zeros = [UInt8](repeating: 0, count: 1 << 16)
         var end: Int64 = 0
@@ -95,15 +95,15 @@ extension StoredFile {
         }
     }
 
-    /// The default for a system that takes no hints.
+    /// The default for a file system that accepts no hints.
     package func startWriteback(_ range: Range<Int64>) {}
 
-    /// Reads at `offset` until there are `count` bytes or the file ends.
+    /// Reads at `offset` until `count` bytes have been read or the file ends.
     package func read(count: Int, at offset: Int64) throws(FileFailure) -> [UInt8] {
         var failure: FileFailure?
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             do throws(FileFailure) {
-                // The array's own storage, `count` bytes of it.
+                // The buffer is the array's own storage, with space for `count` bytes.
                 filled = try unsafe read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
             } catch {
                 failure = error
@@ -113,7 +113,7 @@ extension StoredFile {
         return bytes
     }
 
-    /// Reads a whole small file.
+    /// Reads a whole file of at most `limit` bytes.
     package func contents(atMost limit: Int = 1 << 20) throws(FileFailure) -> [UInt8] {
         let size = try size()
         guard size <= limit else { throw FileFailure(.other(27), "it is larger than \(limit) bytes") }
@@ -123,7 +123,8 @@ extension StoredFile {
     /// Writes bytes at `offset`.
     package func write(_ bytes: some Collection<UInt8>, at offset: Int64) throws(FileFailure) {
         var failure: FileFailure?
-        // The collection lends its storage for the call; one without contiguous storage is copied first.
+        // The collection lends its storage for the duration of the call. A collection without contiguous storage is
+        // copied first.
         let isContiguous: Void? = bytes.withContiguousStorageIfAvailable { buffer in
             do throws(FileFailure) {
                 try unsafe write(UnsafeRawBufferPointer(buffer), at: offset)
@@ -137,14 +138,14 @@ extension StoredFile {
 }
 
 extension FileSystem {
-    /// Reads a whole small file.
+    /// Reads a whole file of at most `limit` bytes.
     package func contents(of path: String, atMost limit: Int = 1 << 20) throws(FileFailure) -> [UInt8] {
         try open(path, writable: false).contents(atMost: limit)
     }
 
-    /// Replaces a file atomically: after a crash it has either the old content or all of the new.
+    /// Replaces a file atomically: after a crash, the path has either all of the old content or all of the new.
     ///
-    /// It writes to a temporary name in the same folder, syncs, renames, and syncs the folder.
+    /// It writes the bytes to a temporary file in the same folder, syncs that file, renames it, and syncs the folder.
     package func replace(_ path: String, with bytes: [UInt8]) throws(FileFailure) {
         let temporary = path + ".new"
         try remove(temporary)
@@ -154,7 +155,7 @@ extension FileSystem {
             try file.synchronize()
             try rename(temporary, to: path)
         } catch {
-            // Best effort: the caller needs the first failure.
+            // A failure here is ignored, because the caller needs the first failure.
             try? remove(temporary)
             throw error
         }

@@ -21,7 +21,7 @@ package struct PosixFileSystem: FileSystem {
     }
 
     package func open(_ path: String, writable: Bool) throws(FileFailure) -> any StoredFile {
-        // Nonblocking, so that a pipe in place of the file cannot hang us.
+        // Opened nonblocking, so that a pipe in place of the file cannot make this process hang.
         let descriptor = try FileDescriptor(opening: path, (writable ? O_RDWR : O_RDONLY) | O_NONBLOCK)
         try descriptor.requireRegular()
         return PosixFile(descriptor)
@@ -41,7 +41,7 @@ package struct PosixFileSystem: FileSystem {
     package func move(_ path: String, toUnused newPath: String) throws(FileFailure) {
         // `link` fails if the new name exists; `rename` would replace it.
         guard unsafe link(path, newPath) == 0 else {
-            // On file systems without hard links, check the name first.
+            // On a file system without hard links, check that the name is free, then rename.
             guard [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS].contains(errno) else { throw .last("link") }
             guard !exists(newPath) else { throw FileFailure(.alreadyExists, "rename: the name is taken") }
             return try rename(path, to: newPath)
@@ -50,7 +50,7 @@ package struct PosixFileSystem: FileSystem {
     }
 
     package func names(in folder: String) throws(FileFailure) -> [String] {
-        // Not through a symbolic link, which `opendir` would follow.
+        // Opened by `FileDescriptor`, which refuses a symbolic link; `opendir` would follow it.
         let descriptor = try FileDescriptor(opening: folder, O_RDONLY | O_DIRECTORY)
         guard let stream = unsafe fdopendir(dup(descriptor.number)) else { throw .last("opendir") }
         defer { _ = unsafe closedir(stream) }
@@ -58,7 +58,7 @@ package struct PosixFileSystem: FileSystem {
         while true {
             errno = 0
             guard let entry = unsafe readdir(stream) else { break }
-            // The entry's name ends with a zero byte, and lives until the next call.
+            // The entry's name ends with a zero byte, and is valid until the next call of `readdir`.
             let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
                 unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
@@ -70,7 +70,8 @@ package struct PosixFileSystem: FileSystem {
 
     package func makePrivate(_ path: String) throws(FileFailure) {
         var status = stat()
-        // Checked first: a link has no mode of its own, and the mode of its target is not ours to change.
+        // The kind is checked first, because a link has no mode of its own, and the mode of its target is not ours to
+        // change.
         guard unsafe lstat(path, &status) == 0 else { throw .last("lstat") }
         guard status.st_mode & S_IFMT == S_IFREG else { throw FileFailure(.other(EINVAL), "it is not a regular file") }
         guard unsafe chmod(path, 0o600) == 0 else { throw .last("chmod") }
@@ -87,7 +88,8 @@ package struct PosixFileSystem: FileSystem {
 
     #if canImport(Glibc)
     package func synchronizeFiles(_ names: [String], in folder: String) throws(FileFailure) {
-        // Four times as fast as syncing each of 500 files, even if it writes other files, too.
+        // Syncing the whole file system is four times as fast as syncing each of 500 files, even though it may write
+        // other files, too.
         let descriptor = try FileDescriptor(opening: folder, O_RDONLY | O_DIRECTORY)
         guard cfile_sync_file_system(descriptor.number) == 0 else { throw .last("syncfs") }
     }
@@ -127,7 +129,7 @@ package struct PosixFileSystem: FileSystem {
         return status.st_mode & 0o022 != 0 || ![status.st_uid, 0].contains(geteuid())
     }
 
-    // Outside the method `rename`, inside which the name would mean the method.
+    // A separate function, because inside the method `rename` the name would refer to the method itself.
     private static func systemRename(_ path: String, _ newPath: String) -> Int32 {
         #if canImport(Glibc)
         unsafe Glibc.rename(path, newPath)
@@ -161,7 +163,8 @@ final class PosixFile: StoredFile {
     func readFromMemory(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
         guard let address = buffer.baseAddress else { return 0 }
         let count = unsafe cfile_read_cached(descriptor.number, address, buffer.count, offset)
-        // A short read: the rest is on the disk, or the file ends here; a read that may wait finds out which.
+        // After a short read, the rest is either on the disk or past the end of the file. A read that may wait finds
+        // out which.
         return count == buffer.count ? count : nil
     }
 
@@ -174,7 +177,7 @@ final class PosixFile: StoredFile {
     }
 
     func startWriteback(_ range: Range<Int64>) {
-        // This does not consume an error that the following sync must report.
+        // Starting writeback does not consume an error that the following sync must report.
         cfile_start_writeback(descriptor.number, range.lowerBound, range.upperBound - range.lowerBound)
     }
     #endif

@@ -2,28 +2,28 @@ import Foundation
 import GRDB
 import VaultModel
 
-/// `catalog.backup`: the index rows without which no segment could be opened, and every sealed record.
+/// Writes `catalog.backup`: the index rows without which no segment could be opened, and every sealed record.
 ///
-/// A new backup is never worse than the old one: it keeps what the index no longer opens.
+/// A new backup keeps everything in the old one that the index no longer opens, so it is never worse than the old one.
 package final class CatalogBackup: Sendable {
     private let index: VaultIndex
     private let files: CatalogFiles
     private let fileSystem: any FileSystem
     private let state = Locked(State())
-    /// Held while a backup is written.
+    /// The lock that is held while a backup is being written.
     private let writing = Locked(())
 
     private struct State {
-        /// Changes that the file does not contain yet.
+        /// The number of changes that the file does not contain yet.
         var changes = 0
-        /// When a write of the file last succeeded or failed. Not wall-clock time, which may be set back.
+        /// The time of the last attempt to write the file. It is not wall-clock time, because that may be set back.
         var last = ContinuousClock.now
-        /// Failed writes since the last one that succeeded.
+        /// The number of failed writes since the last successful one.
         var failures = 0
     }
 
-    /// After this many failures, a copy that cannot be read is skipped: a backup without its content is better than
-    /// none.
+    /// The number of failures after which a copy that cannot be read is skipped, because a backup without its content
+    /// is better than none.
     private static let mostFailures = 5
 
     init(_ index: VaultIndex, vault folder: String, fileSystem: any FileSystem) {
@@ -37,10 +37,11 @@ package final class CatalogBackup: Sendable {
 
     func noteChanges(_ count: Int = 1) { state.withLock { $0.changes += count } }
 
-    /// Discards the pending changes, because nothing is left to back up.
+    /// Resets the number of pending changes, because nothing is left to back up.
     func discardChanges() { state.withLock { $0.changes = 0 } }
 
-    /// Writes a new backup if the file is 10 minutes or 1 000 changes behind; retries a minute after a failure.
+    /// Writes a new backup if 1 000 changes are pending, or if any are pending 10 minutes after the last write. After a
+    /// failure, it retries a minute later.
     func writeIfDue(now: ContinuousClock.Instant) throws {
         let isDue = state.withLock { state in
             guard state.changes > 0 else { return false }
@@ -52,9 +53,9 @@ package final class CatalogBackup: Sendable {
 
     /// Writes a new backup beside the index.
     ///
-    /// - Parameter forgetting: whether to replace the previous backup, too, so that nothing erased remains in either.
+    /// - Parameter forgetting: whether to replace the previous copy, too, so that nothing erased remains in either.
     func write(forgetting: Bool = false, now: ContinuousClock.Instant = .now) throws {
-        // One at a time: two would remove each other's half-written file.
+        // Only one write runs at a time, because two would remove each other's half-written file.
         try writing.withLock { _ in
             let (changes, failures) = state.withLock { ($0.changes, $0.failures) }
             do {
@@ -75,26 +76,26 @@ package final class CatalogBackup: Sendable {
         let temporary = files.newest + CatalogFiles.unfinished
         do {
             try fileSystem.remove(temporary)
-            // Created here with the vault's mode: SQLite would leave the mode to the umask.
+            // The file is created here with the vault's mode, because SQLite would leave the mode to the umask.
             _ = try fileSystem.create(temporary)
             let (erased, unread) = try copyRows(to: temporary, passingOverUnread: passesOverUnread)
             try fileSystem.open(temporary, writable: true).synchronize()
             try files.put(temporary, forgetting: forgetting, unread: unread, fileSystem)
-            // If there is no space for this, the next backup reads the same erasures again.
+            // If these rows cannot be removed for lack of space, the next backup reads the same erasures again.
             if erased > 0 { try? index.writeWithoutSync { db in try ErasedRow.remove(upTo: erased, db) } }
         } catch {
-            // An incomplete backup would only take space.
+            // An incomplete backup would only take up space.
             try? fileSystem.remove(temporary)
             guard let failure = error as? FileFailure else { throw error }
             throw failure.vaultError("the catalog backup cannot be written")
         }
     }
 
-    /// Copies the rows as they are at one moment, and keeps what only the existing backup still opens.
+    /// Copies a snapshot of the rows, and adds the resources and records that open only in the existing backup.
     ///
-    /// The copy has its own connection, so that no reader or writer of the index waits for it.
+    /// The copy uses its own connection, so that no reader or writer of the index waits for it.
     ///
-    /// - Returns: the number of the last row of `erased` that the copy has seen, and the copies that were skipped.
+    /// - Returns: the number of the last `erased` row in the snapshot, and the paths of the copies that were skipped.
     private func copyRows(
         to path: String, passingOverUnread passesOverUnread: Bool
     ) throws -> (erased: Int64, unread: Set<String>) {
@@ -102,14 +103,15 @@ package final class CatalogBackup: Sendable {
         try index.database.catchUp()
         return try IndexError.translating {
             var configuration = IndexDatabase.configuration(readOnly: false)
-            // The references were checked when the rows were written.
+            // Foreign keys were already checked when the rows were written.
             configuration.foreignKeysEnabled = false
             let backup = try DatabaseQueue(path: path, configuration: configuration)
             defer { try? backup.close() }
             return try backup.writeWithoutTransaction { db in
                 // A row with an impossible value must not keep other rows out of the backup.
                 try db.execute(sql: "PRAGMA ignore_check_constraints = ON")
-                // The file is synced once it is complete, and discarded otherwise.
+                // These writes need not survive a crash, because the file is synced once it is complete, and
+                // discarded otherwise.
                 try db.execute(
                     sql: """
                         PRAGMA journal_mode = MEMORY;
@@ -139,11 +141,12 @@ package final class CatalogBackup: Sendable {
 
     /// Copies the index rows that belong in a backup.
     ///
-    /// An impossible value in a row is left empty, so that the row does not open; without the row, it would count as
-    /// deleted.
+    /// If a row has an impossible value, the row is copied with that value left empty, so that it does not open. If the
+    /// row were left out, it would count as deleted.
     private static func copyTables(now: Int64, _ db: Database) throws {
-        // A row that nothing can name would only keep other rows from being restored. SQLite assumes that a NOT NULL
-        // column is never null, so the conditions check types instead.
+        // A row without a possible id is left out, because nothing can refer to it and it would only keep other rows
+        // from being restored. SQLite assumes that a NOT NULL column is never null, so the conditions check types
+        // instead.
         let rows = [
             "generation": """
             SELECT \(GenerationRow.corrected) FROM vaultIndex.generation WHERE \(GenerationRow.isPossible)
@@ -175,7 +178,7 @@ package final class CatalogBackup: Sendable {
         }
     }
 
-    /// Copies the rows that a query finds. A damaged index may have a row twice.
+    /// Copies the rows that a query finds, and ignores duplicates, because a damaged index may have a row twice.
     private static func copy(into table: String, _ rows: String, _ db: Database) throws {
         try db.execute(sql: "INSERT OR IGNORE INTO main.\(table) \(rows)")
     }

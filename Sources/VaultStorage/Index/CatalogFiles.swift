@@ -4,8 +4,8 @@ import VaultModel
 
 /// The two copies of a vault's catalog: `catalog.backup`, and `catalog.backup.1`, the previous one.
 ///
-/// They are written in turn, so that neither a bad write nor a full disk destroys both. An erasure replaces both, so
-/// that nothing erased comes back from either.
+/// They are written in turn, so that neither a failed write nor a full disk can destroy both. An erasure replaces both,
+/// so that nothing erased can be restored from either.
 struct CatalogFiles: Sendable {
     let folder: String
 
@@ -19,7 +19,7 @@ struct CatalogFiles: Sendable {
     var all: [String] { [newest, former] }
     /// The suffix of a copy that is still being written.
     static let unfinished = ".new"
-    /// Files left behind by a process that was killed while it wrote.
+    /// The paths of the files that a process leaves behind if it is killed while writing a copy.
     var temporary: [String] { all.map { $0 + Self.unfinished } }
 
     /// Returns whether a copy exists.
@@ -34,8 +34,9 @@ struct CatalogFiles: Sendable {
 
     /// Runs `body` on the newest copy that can be read.
     ///
-    /// - Parameter body: receives the path of a copy and its rows; a copy that it finds damaged is skipped.
-    /// - Throws: the error of `body` for the last copy tried; ``VaultError`` with code `noVault` if there is no copy.
+    /// - Parameter body: receives the path and the database of a copy. If it finds the copy damaged, the copy is
+    ///   skipped.
+    /// - Throws: the error for the last copy tried; ``VaultError`` with code `noVault` if there is no copy.
     func reading<Result>(_ body: (_ path: String, Database) throws -> Result) throws -> Result {
         try trying { path in try IndexDatabase.reading(path, .ofCatalog) { db in try body(path, db) } }
     }
@@ -53,10 +54,11 @@ struct CatalogFiles: Sendable {
         throw failure
     }
 
-    /// Runs `body` on one copy; nil if it is not a regular file, is not a catalog, or is damaged as a whole.
+    /// Runs `body` on one copy. Returns nil if the copy is not a regular file, is not a catalog, or is damaged as a
+    /// whole.
     ///
-    /// - Throws: ``VaultError`` with code `storage` if it cannot be read at present, such as for lack of a descriptor;
-    ///   its contents are then unknown.
+    /// - Throws: ``VaultError`` with code `storage` if the copy cannot be read at present, for example because no file
+    ///   descriptor is free. Its contents are then unknown.
     func reading<Result>(only path: String, _ body: (Database) throws -> Result) throws -> Result? {
         guard try RegularFile.exists(path) else { return nil }
         do {
@@ -73,16 +75,16 @@ struct CatalogFiles: Sendable {
 
     /// Requires that each copy is either readable or permanently damaged.
     ///
-    /// - Throws: ``VaultError`` with code `storage`.
+    /// - Throws: ``VaultError`` with code `storage` if a copy cannot be read at present.
     func requireReadable() throws { for path in all { _ = try reading(only: path) { _ in } } }
 
-    /// What a copy is worth.
+    /// How valuable a copy is.
     private enum Worth {
-        /// Nothing: it has an unreadable page, or no titles, like the catalog of a new vault.
+        /// The copy has an unreadable page, or it has no titles, like the catalog of a new vault.
         case nothing
-        /// It has titles.
+        /// The copy has titles, and all its pages can be read.
         case titles
-        /// It cannot be read at present.
+        /// The copy cannot be read at present.
         case unknown
     }
 
@@ -98,7 +100,8 @@ struct CatalogFiles: Sendable {
         }
     }
 
-    /// Returns whether both copies are identical, as after an erasure, so that neither has what the other lacks.
+    /// Returns whether the two copies are identical, as they are after an erasure, so that neither has anything that
+    /// the other lacks.
     func areSame(_ fileSystem: any FileSystem = PosixFileSystem()) -> Bool {
         guard let first = try? fileSystem.open(newest, writable: false), let size = try? first.size(),
             let second = try? fileSystem.open(former, writable: false), (try? second.size()) == size
@@ -111,20 +114,20 @@ struct CatalogFiles: Sendable {
 
     // MARK: Writing
 
-    /// Puts a new copy, already durable under its temporary name, in place.
+    /// Installs a new copy that is already durable under its temporary name.
     ///
     /// The newest copy becomes the previous one, unless it has an unreadable page or no titles. In that case, if the
-    /// previous copy is missing or is no better, it is replaced with a copy of the new one.
+    /// previous copy is missing or is no better, it is replaced with a duplicate of the new one.
     ///
     /// - Parameters:
     ///   - forgetting: whether to replace the previous copy with the new one in any case, so that nothing erased
     ///     remains.
-    ///   - unread: copies that could not be read when the new one was written. Their contents may be nowhere else, so
-    ///     they are kept; if there are two, only the previous one.
+    ///   - unread: the copies that could not be read when the new one was written. Such a copy is kept, because its
+    ///     contents may be nowhere else. If neither could be read, only the previous one is kept.
     func put(_ temporary: String, forgetting: Bool, unread: Set<String> = [], _ fileSystem: any FileSystem) throws {
         let worth: Worth = forgetting ? .nothing : unread.contains(newest) ? .unknown : worth(of: newest)
         let isKept = worth != .nothing && !unread.contains(former)
-        // A failure is ignored, whatever is in the place of the previous copy: a new copy is worth more.
+        // A failed rename is ignored, whatever is at the previous copy's path, because the new copy is worth more.
         if isKept { try? fileSystem.rename(newest, to: former) }
         try fileSystem.rename(temporary, to: newest)
         try fileSystem.synchronizeDirectory(folder)
@@ -134,8 +137,8 @@ struct CatalogFiles: Sendable {
 
     private static let pageBytes: Int64 = 1 << 20
 
-    /// Replaces the previous copy with a copy of the newest. If that fails, as on a full disk, the previous copy is
-    /// removed.
+    /// Replaces the previous copy with a duplicate of the newest. If that fails, as on a full disk, the previous copy
+    /// is removed.
     private func renewFormer(_ fileSystem: any FileSystem) throws {
         let temporary = former + Self.unfinished
         do {

@@ -3,9 +3,11 @@ import GRDB
 import VaultCrypto
 import VaultModel
 
-// Resources: their keys, metadata and representations are restored together, and whatever opens here is kept.
+// A resource's keys, metadata and representations are restored together. Rows that already open in the database to
+// repair are kept.
 extension CatalogMerge {
-    /// Restores each resource whose keys, metadata or information differ, if only the catalog opens it.
+    /// Restores each resource whose keys, metadata or information differ from the catalog's, if it opens only in the
+    /// catalog.
     func takeResources() throws -> Int {
         guard hasSameLocator else { return 0 }
         let known = try rows("SELECT * FROM main.generation", orAllOf: "SELECT * FROM main.generation WHERE FALSE")
@@ -18,7 +20,8 @@ extension CatalogMerge {
             else { return 0 }
             let representations = try representations(of: former)
             guard try !areOthers(representations, than: id) else { return 0 }
-            // Metadata that opens may be newer than the catalog's, but is of no use without its representation.
+            // First try to keep metadata that opens, because it may be newer than the catalog's. Without its
+            // representation, however, it is useless.
             for keepsMetadata in [true, false] {
                 let count = try take { try copy(former, representations, keepsMetadata: keepsMetadata) }
                 if count > 0 { return count }
@@ -27,9 +30,9 @@ extension CatalogMerge {
         }
     }
 
-    /// Returns the resources whose rows here are missing or differ from those in the catalog.
+    /// Returns the resources whose rows in the database to repair are missing or differ from those in the catalog.
     private func differingResources() throws -> [ResourceID] {
-        // One query per table, so that an unreadable page in one hides nothing in the others.
+        // Each table has its own query, so that an unreadable page in one table hides nothing in the others.
         let queries = [
             """
             SELECT id FROM former.resource AS was
@@ -61,9 +64,9 @@ extension CatalogMerge {
         return try ids.union(resourcesWithLostKeys()).sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
     }
 
-    /// Returns the resources with a key that opens in the catalog but not here.
+    /// Returns the resources that have a key that opens in the catalog but not in the database to repair.
     ///
-    /// A key that was only rewrapped, as all are after a rotation, opens here.
+    /// A key that was merely rewrapped, as all keys are after a rotation, still opens and is not lost.
     private func resourcesWithLostKeys() throws -> [ResourceID] {
         let differing = """
             SELECT was.resource AS resource, was.number AS number, was.generation AS generation,
@@ -83,18 +86,18 @@ extension CatalogMerge {
 
     private func isLostKey(_ row: Row) throws -> Bool {
         guard let was = try? ResourceKeyRow(row) else { return false }
-        // A wrapped key is bound to its resource and number, so one that opens here is the resource's own.
+        // A wrapped key is bound to its resource and number, so a key that opens under them is the resource's own.
         if let generation = try? row.column("newGeneration", in: PlainColumn.numbers),
             let wrapped = (try? row.column("newWrapped") as Data)?.array,
             try index.keyring.unwrap(wrapped, resource: was.resource, number: was.number, generation: generation) != nil
         {
             return false
         }
-        // A key that does not open in the catalog either is no loss.
+        // If the key does not open in the catalog either, there is nothing to restore.
         return try was.key(index.keyring) != nil
     }
 
-    /// Returns whether every title that a resource is a part of was erased, so that the resource went with them.
+    /// Returns whether every title that a resource is a part of was erased, and the resource with them.
     private func wentWithTitles(_ former: OpenedResource) throws -> Bool {
         guard let locator = try VaultRow.locator(db), !former.metadata.partOf.isEmpty else { return false }
         return try former.metadata.partOf.allSatisfy { key in
@@ -103,7 +106,8 @@ extension CatalogMerge {
         }
     }
 
-    /// Returns the representations of a resource that open in the catalog. A row that does not open may be another's.
+    /// Returns the representations of a resource that open in the catalog. A row that does not open may belong to
+    /// another resource.
     private func representations(of former: OpenedResource) throws -> [RepresentationID] {
         try Data.fetchAll(
             catalog,
@@ -112,7 +116,7 @@ extension CatalogMerge {
         ).compactMap { RepresentationID($0) }.filter { try index.opens($0, of: former, catalog) }
     }
 
-    /// Returns whether another resource now has one of the representations, and opens it.
+    /// Returns whether one of the representations now belongs to another resource, under whose key it opens.
     private func areOthers(_ representations: [RepresentationID], than id: ResourceID) throws -> Bool {
         try representations.contains { representation in
             guard let owner = try RepresentationRow.fetch(representation, db)?.resource, owner != id,
@@ -122,12 +126,12 @@ extension CatalogMerge {
         }
     }
 
-    /// Copies the rows of a resource that do not open here. Rows that segments belong to stay, because the segments
-    /// hold bytes.
+    /// Restores those rows of a resource that do not open. Rows that segments refer to are never deleted, because the
+    /// segments hold bytes.
     ///
     /// - Parameters:
-    ///   - representations: the ones that open in the catalog.
-    ///   - keepsMetadata: whether to keep metadata that opens here.
+    ///   - representations: the resource's representations that open in the catalog.
+    ///   - keepsMetadata: whether to keep metadata that already opens in the database to repair.
     private func copy(_ former: OpenedResource, _ representations: [RepresentationID], keepsMetadata: Bool) throws {
         let id = former.id
         try deleteUnopenedKeys(of: id)
@@ -152,7 +156,8 @@ extension CatalogMerge {
         }
         guard let mended = try index.opened(id, db) else { throw NothingGained() }
         for representation in representations {
-            // One that opens here may be newer, and one under a key that this resource had before opens nowhere.
+            // A representation that already opens may be newer than the catalog's. The catalog's may be sealed under a
+            // former key of the resource, and then it does not open.
             guard try !index.opens(representation, of: mended, db),
                 try index.opens(representation, of: mended, catalog)
             else { continue }
@@ -166,8 +171,8 @@ extension CatalogMerge {
         guard try index.opensServed(of: mended, db) else { throw NothingGained() }
     }
 
-    /// Deletes the keys of a resource that do not open. The others stay, because a reseal may have sealed segments
-    /// under them since.
+    /// Deletes those keys of a resource that do not open. The others are kept, because a reseal may have sealed
+    /// segments under them since the catalog was written.
     private func deleteUnopenedKeys(of id: ResourceID) throws {
         let rows = try Row.fetchAll(
             db, sql: "SELECT \(ResourceKeyRow.columns) FROM main.resourceKey WHERE resource = ?", arguments: [id.data])
@@ -181,6 +186,6 @@ extension CatalogMerge {
 }
 
 extension OpenedResource {
-    /// The generations that wrap its keys.
+    /// The generations that wrap the resource's keys.
     fileprivate var generations: Set<Int> { Set(keys.values.map(\.row.generation)) }
 }

@@ -3,28 +3,29 @@ import GRDB
 import VaultCrypto
 import VaultModel
 
-/// Restores from a catalog what a database does not open, or lacks although it was not erased, if the catalog opens it.
+/// Restores resources and records from a catalog in which they open, if a database does not open them, or lacks them
+/// although they were not erased.
 ///
-/// It works in both directions: a new backup keeps what only the former one still has, and an index recovers what only
-/// its backup has. Each resource and each record is restored separately: one that cannot be copied does not affect the
-/// others.
+/// It works in both directions: a new backup keeps what only the previous backup still has, and an index recovers what
+/// only its backup has. Each resource and each record is restored separately, so that one that cannot be copied does
+/// not affect the others.
 struct CatalogMerge {
     let index: VaultIndex
-    /// The database to repair. The catalog is attached to it, too.
+    /// The database to repair, to which the catalog is also attached.
     let db: Database
-    /// The catalog on its own connection.
+    /// The catalog, opened on its own connection.
     let catalog: Database
     private let keys: RecordKeys
     private let catalogKeys: RecordKeys
-    /// Whether every deletion since the catalog was written is known, so that anything else the database lacks was
-    /// lost.
+    /// Whether every deletion since the catalog was written is known, so that anything else that the database lacks
+    /// must have been lost.
     let knowsErasures: Bool
     /// Whether resources have the same ids in both databases.
     let hasSameLocator: Bool
-    /// Whether to restore records that grant access: an old copy may grant more than its holders still have.
+    /// Whether to restore records that grant access. An old copy may grant more access than its holders still have.
     private let givesRights: Bool
 
-    /// The kinds of records that grant access.
+    /// The names of the tables whose records grant access.
     static let rights = [SealedTable.shares, .viewers, .grants].map(\.name)
     /// The name under which the catalog is attached.
     private static let schema = "former"
@@ -32,12 +33,12 @@ struct CatalogMerge {
     /// Restores what was lost. Call this outside a transaction.
     ///
     /// - Parameters:
-    ///   - folder: the vault folder, whose catalogs are searched, the newest first. If none can be read, nothing is
+    ///   - folder: the vault folder. Its catalogs are searched, the newest first. If none can be read, nothing is
     ///     restored.
     ///   - db: the database to repair.
-    ///   - erased: an SQL query for what was deleted on purpose, with the columns of `erased`.
-    ///   - passesOverUnread: whether to skip a catalog that cannot be read at present. What it may contain must then
-    ///     not be treated as lost.
+    ///   - erased: an SQL query that lists what was deleted on purpose, with the columns of the table `erased`.
+    ///   - passesOverUnread: whether to skip a catalog that cannot be read at present. The caller must then not treat
+    ///     the contents of that catalog as lost.
     /// - Throws: ``VaultError`` with code `storage` if a catalog cannot be read at present and is not skipped.
     static func run(
         fromBackupIn folder: String, into db: Database, erased: String,
@@ -45,8 +46,8 @@ struct CatalogMerge {
     ) throws -> Restored {
         let files = CatalogFiles(in: folder)
         var taken = Restored()
-        // Returns what was restored; nil if the catalog is missing or damaged as a whole, so that it has nothing to
-        // restore.
+        // Restores from one catalog. Returns nil if the catalog is missing or damaged as a whole, so that nothing can
+        // be restored from it.
         func take(from path: String, givingRights givesRights: Bool) throws -> Restored? {
             do {
                 let more = try files.reading(only: path) { catalog in
@@ -64,15 +65,16 @@ struct CatalogMerge {
         }
         let newest = try take(from: files.newest, givingRights: true)
         if files.areSame() { return taken }
-        // The previous copy may have an intact row where the newest one, too, has a damaged one. It restores access
-        // only if the newest is missing or damaged as a whole.
+        // A row that is damaged in the newest copy, too, may be intact in the previous one. The previous copy's access
+        // records are restored only if the newest copy is missing or damaged as a whole.
         let former = try take(from: files.former, givingRights: newest == nil)
-        // Rows of a resource that was restored from the previous copy may be only in the newest.
+        // Some rows of a resource that was restored from the previous copy may be only in the newest copy, so the
+        // newest copy is searched again.
         if let former, former.resources > 0 { _ = try take(from: files.newest, givingRights: true) }
         return taken
     }
 
-    /// Restores what this database lacks from another index of the vault. Call this outside a transaction.
+    /// Restores what a database lacks from another index of the same vault. Call this outside a transaction.
     static func run(fromIndex path: String, into db: Database, _ index: VaultIndex) throws {
         try IndexDatabase.reading(path, .ofIndex) { rows in
             _ = try attached(path, .ofIndex, to: db, erased: "SELECT '', x'' WHERE FALSE") {
@@ -123,15 +125,16 @@ struct CatalogMerge {
         keys = try RecordKeys(index.keyring, db)
         catalogKeys = try RecordKeys(index.keyring, of: Self.schema, db)
         hasSameLocator = try VaultRow.locator(db) == VaultRow.locator(of: Self.schema, db)
-        // Versions before 6 did not record deletions, and those before the newest catalog are no longer recorded.
+        // Format versions before 6 did not record deletions, and deletions older than the newest catalog are no longer
+        // recorded.
         knowsErasures = try isNewest && Int.fetchOne(catalog, sql: "PRAGMA user_version") ?? 0 >= 6
     }
 
     /// Returns the rows that a query finds.
     ///
     /// - Parameters:
-    ///   - candidates: a query for rows of the database to repair, which are added if the first query meets an
-    ///     unreadable page: it finds nothing beyond that page, so these rows are looked up one by one.
+    ///   - candidates: a query for rows of the database to repair. If the first query meets an unreadable page, it
+    ///     finds nothing beyond that page, so these rows are added for the caller to look up one by one.
     ///   - isWanted: whether to return a row that the first query finds.
     func rows(
         _ sql: String, orAllOf candidates: String, where isWanted: (Row) throws -> Bool = { _ in true }
@@ -150,9 +153,8 @@ struct CatalogMerge {
         return rows
     }
 
-    /// Restores everything found in one transaction; if it meets an unreadable page, restores each item in its own.
-    ///
-    /// SQLite commits nothing in a transaction that has met such a page.
+    /// Restores all found items in one transaction. If it meets an unreadable page, restores each item in its own
+    /// transaction, because SQLite commits nothing in a transaction that has met such a page.
     ///
     /// - Returns: the number of changes.
     func takeEach<Found>(_ found: [Found], _ take: (Found) throws -> Int) throws -> Int {
@@ -161,7 +163,7 @@ struct CatalogMerge {
         return try found.reduce(0) { count, one in try count + (together { try take(one) } ?? 0) }
     }
 
-    /// Makes changes in one transaction; nil if a page that they need cannot be read.
+    /// Makes changes in one transaction. Returns nil if a page that the changes need cannot be read.
     private func together(_ changes: () throws -> Int) throws -> Int? {
         var count = 0
         do {
@@ -183,7 +185,7 @@ struct CatalogMerge {
 
     // MARK: Rows
 
-    /// Restores each file of a pack whose row does not open, if the catalog's row opens under the pack's key.
+    /// Restores each packed file whose row is lost or does not open, if the catalog's row opens under the pack's key.
     private func takeParts() throws -> Int {
         guard hasSameLocator, try PackedPartRow.hasTable(of: Self.schema, db), try PackedPartRow.hasTable(db) else {
             return 0
@@ -210,7 +212,7 @@ struct CatalogMerge {
         }
     }
 
-    /// Restores each cover that the metadata of its resource names but the database does not open.
+    /// Restores each cover that its resource's metadata names but that the database does not open.
     private func takeCovers() throws -> Int {
         guard try CoverRow.hasTable(of: Self.schema, db), try CoverRow.hasTable(db) else { return 0 }
         let found = try rows(
@@ -232,7 +234,7 @@ struct CatalogMerge {
 
     // MARK: Records
 
-    /// Restores each record of a kind that does not open, if the catalog's does.
+    /// Restores each record of one kind that is lost or does not open, if the catalog's record opens.
     private func takeRecords(of table: SealedTable) throws -> Int {
         guard try isComparable(table) else { return 0 }
         let found = try rows(
@@ -264,14 +266,15 @@ struct CatalogMerge {
             SealedTable.settings.seal(settings.object, of: id, keys), of: id, db)
     }
 
-    /// Returns the members to restore, adjusted so that old settings do not make the next reseal reuse a number that
-    /// resources have seen.
+    /// Returns the members to restore. Old settings are adjusted so that the next reseal does not reuse a number that
+    /// resource keys already have.
     private func current(_ members: JSONObject, of table: SealedTable) throws -> JSONObject {
         guard table.name == SealedTable.settings.name, var settings = VaultSettings(members) else { return members }
         let last = try Int64.fetchOne(
             db, sql: "SELECT max(number) FROM main.resourceKey WHERE \(PlainColumn.isResourceKey)")
         settings.lastResealRun = max(settings.lastResealRun, last ?? 0)
-        // A reseal that was in progress then may have ended since, so it starts again, with its own receipt.
+        // A reseal that was in progress when the catalog was written may have ended since, so it starts again under a
+        // new number and gets its own receipt.
         if let order = settings.resealOrder {
             settings.lastResealRun += 1
             settings.resealOrder = ResealOrder(
@@ -285,9 +288,10 @@ struct CatalogMerge {
         try table.exists(in: Self.schema, db) && table.exists(db) && (hasSameLocator || !table.isOfResource)
     }
 
-    /// Returns whether a record does not open in the database, and was not deleted.
+    /// Returns whether a record is missing or does not open in the database, although it was not deleted.
     ///
-    /// A record of a generation that the keyring merely lacks is not lost: another keyring opens it.
+    /// A record that is sealed under a generation that the keyring merely lacks is not lost, because another keyring
+    /// opens it.
     private func isLost(_ id: Data, _ table: SealedTable) throws -> Bool {
         switch try table.content(of: id.array, keys, db) {
         case .members: false
@@ -298,7 +302,7 @@ struct CatalogMerge {
 
     /// Makes one change in a savepoint; a change that fails has no effect.
     ///
-    /// - Returns: the number of changes: one or none.
+    /// - Returns: 1 if the change was made, else 0.
     func take(_ change: () throws -> Void) throws -> Int {
         do {
             try db.inSavepoint {
@@ -307,25 +311,25 @@ struct CatalogMerge {
             }
             return 1
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-            // The row's generation is gone, or the row that it belongs to.
+            // The row's generation, or the row that this row belongs to, is gone.
             return 0
         } catch is NothingGained {
             return 0
         }
     }
 
-    /// Thrown by a change to undo it, because what it was to restore still does not open.
+    /// The error that a change throws in order to be undone, because the resource still does not open.
     struct NothingGained: Error {}
 }
 
-/// What was restored from a catalog.
+/// How much was restored from a catalog.
 package struct Restored: Hashable, Sendable {
     package var resources = 0
-    /// Rows of files in packs, and of covers.
+    /// The number of restored rows of packed files and of covers.
     package var rows = 0
     package var records = 0
 
-    /// The copies that could not be read and were skipped.
+    /// The paths of the copies that could not be read and were skipped.
     var unread: Set<String> = []
 
     package init() {}

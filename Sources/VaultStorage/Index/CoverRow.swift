@@ -3,26 +3,29 @@ import GRDB
 import VaultCrypto
 import VaultModel
 
-/// The rows of `cover`: pictures that were set for titles, each sealed under its title's own key.
+/// The rows of `cover`: the pictures that were set for titles, each sealed under its title's own key.
 ///
 /// The title's sealed metadata names the picture by its tag, so that neither another picture nor an earlier one can
 /// take its place.
 enum CoverRow {
-    /// Maximum bytes of the sealed pictures of all titles together, since `catalog.backup` copies all of them.
+    /// The maximum total size of all titles' sealed pictures, in bytes. It is limited because `catalog.backup` copies
+    /// all of them.
     static let maxTotal: Int64 = 256 << 20
-    /// The same limit for a picture of a feed: half, so that feeds leave room for the pictures that people set.
+    /// The same limit for adding a feed's picture. It is half as high, so that feeds leave room for the pictures that
+    /// people set.
     static let maxTotalWithFeeds = maxTotal / 2
-    /// Zeros pad a picture to a multiple of this many bytes before it is sealed, so that lengths reveal little.
+    /// The padding step, in bytes: a picture is padded with zeros to a multiple of it before it is sealed, so that its
+    /// length reveals little.
     private static let step = 16 << 10
-    /// The size of the length before a picture, in bytes.
+    /// The size, in bytes, of the length field that precedes a picture.
     private static let lengthBytes = 4
-    /// Maximum rows of one title that are read; writers leave one.
+    /// The maximum number of a title's rows that are read. Writers leave only one.
     private static let maxRows = 4
 
-    /// The largest sealed picture, in bytes.
+    /// The maximum size of a sealed picture, in bytes.
     static let maxBytes = padded(ResourceMetadata.maxCoverBytes + lengthBytes) + SealedValue.overhead
 
-    /// The SQL condition for a possible row.
+    /// The SQL condition that a row holds possible values.
     static let isPossible =
         "(\(PlainColumn.isID("resource")) AND \(PlainColumn.isSealed("picture", upTo: maxBytes)))"
 
@@ -31,9 +34,9 @@ enum CoverRow {
         try IndexSchema.hasTable("cover", of: schema, db)
     }
 
-    /// Opens the picture with a tag; nil if there is none, or it does not open.
+    /// Opens the picture that a tag identifies. Returns nil if there is none, or if it does not open.
     ///
-    /// - Parameter id: the title's id when the picture was sealed, if it has changed since.
+    /// - Parameter id: the id that the title had when the picture was sealed, if the id has changed since.
     static func fetch(
         _ tag: CoverTag, of resource: ResourceID, sealedAs id: ResourceID? = nil, under key: borrowing SecretKey,
         _ db: Database
@@ -48,11 +51,11 @@ enum CoverRow {
         return nil
     }
 
-    /// Seals and writes the picture of a title, replacing the previous one.
+    /// Seals and writes a title's picture, replacing the previous one.
     static func write(
         _ picture: [UInt8], _ tag: CoverTag, of resource: ResourceID, under key: borrowing SecretKey, _ db: Database
     ) throws {
-        // An owner that had no space for the table when it opened the vault may have space now.
+        // The table may be missing, because the disk may have had no space for it when the owner opened the vault.
         for statement in [IndexSchema.cover, IndexSchema.coverByResource] {
             try db.execute(sql: IndexSchema.ifAbsent(statement))
         }
@@ -61,10 +64,10 @@ enum CoverRow {
         try db.execute(sql: "INSERT INTO cover VALUES (?, ?)", arguments: [resource.data, sealed.data])
     }
 
-    /// Requires that the pictures of all titles together are within a limit.
+    /// Requires that the total size of all titles' sealed pictures is within a limit.
     ///
     /// - Parameter limit: the limit in bytes.
-    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the total exceeds the limit.
     static func checkTotal(upTo limit: Int64, _ db: Database) throws {
         guard try Int64.fetchOne(db, sql: "SELECT total(length(picture)) FROM cover") ?? 0 > limit else { return }
         throw VaultError(
@@ -73,7 +76,7 @@ enum CoverRow {
                 + "picture, or remove other covers")
     }
 
-    /// Deletes the picture of a title.
+    /// Deletes a title's picture.
     static func delete(of resource: ResourceID, _ db: Database) throws {
         guard try hasTable(db) else { return }
         try db.execute(sql: "DELETE FROM cover WHERE resource = ?", arguments: [resource.data])

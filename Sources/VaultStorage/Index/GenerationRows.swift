@@ -3,24 +3,25 @@ import GRDB
 import VaultCrypto
 package import VaultModel
 
-/// The rows of the generations, and of what they wrap.
+/// The rows of the generations, and of the resource keys that they wrap.
 ///
-/// A generation is added to the keyring first, and removed from the index first.
+/// A generation is added to the keyring before the index, and removed from the index before the keyring.
 package struct GenerationRows {
     private let index: VaultIndex
 
     package init(_ index: VaultIndex) { self.index = index }
 
-    /// Ensures that the index can record a change of the keyring, before anything depends on it.
+    /// Ensures that the index can record a change to the keyring before anything depends on that change.
     ///
-    /// It writes the same pages as the change, and lets the next write reuse their space in the log.
+    /// It writes the same pages that recording the change will write, and lets the next write reuse their space in the
+    /// log.
     ///
-    /// - Throws: ``VaultError`` if they cannot be written.
+    /// - Throws: ``VaultError`` if these pages cannot be written.
     func prepareForKeyring() throws {
         try index.write { db in
-            // A trigger could keep a copy of what is to be destroyed.
+            // The schema is checked because a trigger could keep a copy of what is to be destroyed.
             try SchemaCheck.require(IndexSchema.first, optional: IndexSchema.later, db)
-            // Changed and changed back, because SQLite does not write a page that does not change.
+            // The rows are changed and changed back, because SQLite does not write a page that does not change.
             try db.execute(
                 sql: """
                     UPDATE vault SET keyringRevision = keyringRevision + 1;
@@ -47,10 +48,10 @@ package struct GenerationRows {
         }
     }
 
-    /// Adds generations that have no row, as being retired.
+    /// Adds rows for generations that have none, marked as being retired.
     ///
-    /// Either their retirement was interrupted, or their rows were lost. In the latter case, keys that only the backup
-    /// has are restored under them, and rewrapped before the generations are destroyed.
+    /// Either their retirement was interrupted, or their rows were lost. In the latter case, resource keys that are
+    /// only in the backup are restored under these generations, and rewrapped before the generations are destroyed.
     func restoreRetiring(_ numbers: [Int]) throws {
         guard !numbers.isEmpty else { return }
         try index.write { db in for number in numbers { try GenerationRow.insert(number, isRetiring: true, db) } }
@@ -58,7 +59,7 @@ package struct GenerationRows {
 
     /// Removes a generation, so that no resource key can name it any more.
     ///
-    /// - Throws: ``VaultError`` with code `inUse` if a resource key or a record names it.
+    /// - Throws: ``VaultError`` with code `inUse` if a resource key or a record still names it.
     func removeGeneration(_ number: Int) throws {
         try index.write { db in
             let keys = try Int.fetchOne(
@@ -79,15 +80,16 @@ package struct GenerationRows {
                     hint: keys == 0 ? .repair : .rewrap)
             }
             try db.execute(sql: "DELETE FROM generation WHERE number = ?", arguments: [number])
-            // Receipts raise the revision too: a generation that the index has removed must not look new to it.
+            // The revision is recorded because receipts raise it, too. If the index were behind, the removed generation
+            // would look new to it.
             try VaultRow.record(revision: index.keyring.revision, db)
         }
     }
 
-    /// Returns the generations that wrap a resource key, in ascending order.
+    /// Returns the generations that wrap at least one resource key, in ascending order.
     func wrappingGenerations() throws -> [Int] {
         try index.read { db in
-            // Each step finds the next number in the index, past all keys of the one before.
+            // Each step looks up the next number in the SQL index, and thus skips all keys of the previous number.
             let next = try db.cachedStatement(
                 sql: """
                     SELECT min(generation) FROM resourceKey
@@ -99,7 +101,7 @@ package struct GenerationRows {
         }
     }
 
-    /// Returns some of the resources that have a key wrapped by a generation.
+    /// Returns at most `limit` of the resources that have a key wrapped by a generation.
     package func resources(wrappedBy generation: Int, limit: Int) throws -> [ResourceID] {
         try index.read { db in
             try Data.fetchAll(
@@ -111,16 +113,16 @@ package struct GenerationRows {
 
     /// Returns the generations that a resource key may name, in ascending order, and those that are being retired.
     package func generations() throws -> (all: [Int], retiring: [Int]) {
-        // An impossible number does not name a generation.
+        // Rows with an impossible number are left out, because they name no generation.
         let rows = try index.read { db in try GenerationRow.fetchAll(db) }
         return (rows.map(\.number), rows.filter(\.isRetiring).map(\.number))
     }
 
-    /// Counts the use of each generation, a page of resources at a time; unused generations are left out.
+    /// Counts how much each generation is used, a page of resources at a time. Unused generations are left out.
     package func generationUse() throws -> [Int: GenerationUsage] {
         var counts: [Int: GenerationUsage] = [:]
         try index.forEachPage { db, before, last in
-            // As the status counts titles: a part is not a title, unless it has parts of its own.
+            // Titles are counted as in the status: a part is not a title, unless it has parts of its own.
             let isTitle =
                 try PartRow.hasTable(db)
                 ? """
@@ -143,7 +145,7 @@ package struct GenerationRows {
                 let generation: Int = try row.column("generation")
                 counts[generation, default: GenerationUsage()].resources += try row.column("resources") as Int
                 counts[generation, default: GenerationUsage()].titles += try row.column("titles") as Int
-                // Exact up to 2^53; a damaged row counts as nothing.
+                // The sum is exact up to 2^53. If a damaged row makes it unrepresentable, it counts as 0.
                 let bytes: Double = try row.column("bytes")
                 counts[generation, default: GenerationUsage()].bytes += Int64(exactly: bytes) ?? 0
             }
@@ -152,13 +154,13 @@ package struct GenerationRows {
     }
 }
 
-/// The use of a generation: the keys that it wraps.
+/// How much a generation is used, judged by the keys that it wraps.
 package struct GenerationUsage: Hashable, Sendable {
-    /// The number of resources that have a key wrapped by it.
+    /// The number of resources that have a key wrapped by the generation.
     package var resources = 0
-    /// The number of these that are titles rather than parts of one.
+    /// The number of these resources that are titles rather than parts of one.
     package var titles = 0
-    /// Plaintext bytes that are sealed under those keys.
+    /// The number of plaintext bytes that are sealed under the keys that the generation wraps.
     package var bytes: Int64 = 0
 
     package init() {}

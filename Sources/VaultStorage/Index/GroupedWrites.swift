@@ -1,13 +1,13 @@
 import GRDB
 import VaultModel
 
-/// Writes that wait for the connection at the same time, and become durable with one sync.
+/// Groups writes that wait for the connection at the same time, and makes them durable with one sync.
 ///
-/// The first to get the connection runs all waiting writes in one transaction, each in its own savepoint. No write
-/// returns before the transaction is durable. If the database abandons it, each write runs again in a transaction of
-/// its own.
+/// The first thread to get the connection runs the waiting writes in one transaction, each in its own savepoint. No
+/// write returns before the transaction is durable. If the database abandons the transaction, each write runs again in
+/// a transaction of its own.
 final class GroupedWrites: Sendable {
-    /// One write and its outcome, which is set once, on the connection.
+    /// One write and its outcome. The outcome is set once, by the thread that has the connection.
     private final class Write: Sendable {
         let body: @Sendable (Database) throws -> Void
         let outcome = Locked<Result<Void, any Error>?>(nil)
@@ -22,7 +22,7 @@ final class GroupedWrites: Sendable {
 
     private let waiting = Locked<[Write]>([])
 
-    /// Maximum writes in one transaction.
+    /// The maximum number of writes in one transaction.
     private static let most = 64
 
     /// Runs a write, along with other waiting writes, as soon as the connection is free.
@@ -38,7 +38,7 @@ final class GroupedWrites: Sendable {
         }
         waiting.withLock { $0.append(write) }
         queue.writeWithoutTransaction { db in
-            // Run the first waiting writes until this one has run, here or on another thread.
+            // Run the longest-waiting writes until this one has run, here or on another thread.
             while write.outcome.withLock({ $0 == nil }) { Self.run(take(), db) }
         }
         try write.outcome.withLock { $0 }?.get()
@@ -72,15 +72,15 @@ final class GroupedWrites: Sendable {
             for write in writes { run([write], db) }
             return
         } catch {
-            // A failed sync is not retried: the next one might succeed without the pages.
+            // A failed sync is not retried, because the next one might succeed although the pages were never written.
             outcomes = writes.map { _ in .failure(error) }
         }
         for (write, outcome) in zip(writes, outcomes) { write.outcome.withLock { $0 = outcome } }
     }
 
-    /// Runs one write of a transaction; if it refuses, the others are unaffected.
+    /// Runs one write of a transaction. If the write throws an error of its own, the other writes are unaffected.
     ///
-    /// - Throws: an error of the database, which may have ended the transaction.
+    /// - Throws: an error from the database, which may have ended the transaction.
     private static func run(_ write: Write, _ db: Database) throws -> Result<Void, any Error> {
         do {
             try db.inSavepoint {

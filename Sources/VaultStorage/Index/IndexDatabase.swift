@@ -4,18 +4,18 @@ import Synchronization
 import VaultCrypto
 import VaultModel
 
-/// The index's connection to SQLite: opening, hardening and transactions.
+/// Opens and hardens the index's SQLite connection, and runs transactions on it.
 ///
 /// One connection does everything, so that no connection checkpoints the log while another commits. Every call may
 /// block.
 final class IndexDatabase: Sendable {
-    /// The locator that the vault's row named when the database was opened.
+    /// The number of the locator that the vault's row named when the database was opened.
     let locator: Int
     private let queue: DatabaseQueue
     private let keyring: Keyring
     let grouped = GroupedWrites()
     private let isOpen = Atomic(true)
-    /// Whether the index has yet to record changes of the keyring, because the disk had no space for them.
+    /// Whether the index has yet to record changes to the keyring, because the disk had no space for them.
     private let isBehind = Atomic(false)
 
     /// How long a statement waits for another connection, in seconds.
@@ -24,24 +24,24 @@ final class IndexDatabase: Sendable {
     /// The path of the database file.
     var path: String { queue.path }
 
-    /// The suffixes of files beside an index, from which a new one is made.
+    /// The suffixes of the files beside an index from which a new index is made.
     enum Unfinished: String, CaseIterable {
-        /// The new index is being filled.
+        /// The file is a new index that is still being filled.
         case filling = ".new"
-        /// The new index is complete and durable, and replaces the old one.
+        /// The file is a new index that is complete and durable, and that replaces the old one.
         case complete = ".complete.new"
-        /// It holds what could be read of the old index.
+        /// The file holds what could be read from the old index.
         case salvage = ".salvage.new"
     }
 
     // MARK: Opening
 
-    /// Opens an index, and checks that the keyring is this vault's and not an older one.
+    /// Opens an index, and checks that the keyring belongs to this vault and is not an older one.
     init(at path: String, keyring: Keyring, readOnly: Bool) throws {
         self.keyring = keyring
         (queue, locator) = try IndexError.translating {
             let queue = try DatabaseQueue(path: path, configuration: Self.configuration(readOnly: readOnly))
-            // Outside a transaction: SQLite does not end one that has met an unreadable page.
+            // This runs outside a transaction, because SQLite does not end one that has met an unreadable page.
             return (queue, try queue.inDatabase { db in try Self.check(db, keyring) })
         }
         guard !readOnly else { return }
@@ -49,7 +49,7 @@ final class IndexDatabase: Sendable {
         do {
             try catchUpWithKeyring()
         } catch let error as VaultError where error.code == .diskFull {
-            // Held bytes can still be read; the next write catches up first.
+            // Held bytes can still be read. The next write catches up with the keyring first.
             isBehind.store(true, ordering: .relaxed)
         }
     }
@@ -66,9 +66,9 @@ final class IndexDatabase: Sendable {
         }
     }
 
-    /// Runs work on the rows of an index or a catalog that this process does not write.
+    /// Runs work on the rows of an index or a catalog to which this process does not write.
     ///
-    /// - Parameter boundsValues: whether to refuse a value that is larger than any writer writes.
+    /// - Parameter boundsValues: whether to refuse the file if it has a value larger than any that a writer writes.
     static func reading<Result>(
         _ path: String, _ contents: IndexSchema.Contents, boundsValues: Bool = true,
         _ body: (Database) throws -> Result
@@ -77,7 +77,7 @@ final class IndexDatabase: Sendable {
             for suffix in ["", "-wal", "-shm", "-journal"] { try RegularFile.require(path + suffix) }
             let database = try DatabaseQueue(path: path, configuration: configuration(readOnly: true))
             defer { try? database.close() }
-            // Outside a transaction: SQLite does not end one that has met an unreadable page.
+            // This runs outside a transaction, because SQLite does not end one that has met an unreadable page.
             return try database.inDatabase { db in
                 try SchemaCheck.require(contents.required, optional: contents.optional, db)
                 if boundsValues { try ValueSizes.require(contents, db) }
@@ -102,7 +102,8 @@ final class IndexDatabase: Sendable {
         configuration.label = "mediavault.index"
         configuration.prepareDatabase { db in
             try SchemaCheck.hardenConnection(db)
-            // A reader of the vault lists all of it and exits: 16 MiB hold the index of 10 000 titles.
+            // A reader of the vault lists the whole index and exits, so its cache takes up to 16 MiB. That is enough
+            // for the index of 10 000 titles.
             if readOnly { try db.execute(sql: "PRAGMA cache_size = -16384") }
         }
         return configuration
@@ -110,8 +111,8 @@ final class IndexDatabase: Sendable {
 
     /// Sets the pragmas that every write needs.
     ///
-    /// This happens only after the file is known to be a vault's index, because WAL would otherwise be written into
-    /// another program's file. It cannot be left to GRDB, which lowers `synchronous` when it turns WAL on, after
+    /// They are set only once the file is known to be a vault's index, because otherwise the WAL mode could be written
+    /// into another program's file. They cannot be left to GRDB, which lowers `synchronous` when it turns on WAL after
     /// `prepareDatabase`.
     private func prepareForWriting() throws {
         try withoutTransaction { db in
@@ -123,9 +124,10 @@ final class IndexDatabase: Sendable {
         }
     }
 
-    /// Checks that a database is this vault's index: its kind, its schema, the sizes of its values, then its rows.
+    /// Checks that a database is this vault's index: first its kind, then its schema, the sizes of its values, and its
+    /// rows.
     ///
-    /// - Returns: the locator of the vault.
+    /// - Returns: the number of the vault's locator.
     private static func check(_ db: Database, _ keyring: Keyring) throws -> Int {
         try SchemaCheck.requireKind(db, IndexSchema.first, optional: IndexSchema.later)
         try ValueSizes.require(.ofIndex, db)
@@ -172,11 +174,11 @@ final class IndexDatabase: Sendable {
         return try IndexError.translating { try queue.write(body) }
     }
 
-    /// Writes in one transaction, with one sync, together with other threads that write at the same time.
+    /// Writes in a transaction shared with other threads that write at the same time, so that one sync suffices.
     ///
-    /// If `body` throws, only this write fails; if the transaction cannot begin or become durable, all of them fail.
+    /// If `body` throws, only this write fails. If the transaction cannot begin or become durable, all its writes fail.
     ///
-    /// - Parameter body: may run on another thread, and again after a first run was undone.
+    /// - Parameter body: the work, which may run on another thread, and may run again after a first run was undone.
     func writeTogether<Result: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Result
     ) throws -> Result {
@@ -187,8 +189,8 @@ final class IndexDatabase: Sendable {
 
     /// Writes rows that nothing depends on yet, without waiting for the disk.
     ///
-    /// Such rows name no bytes, or hold rewrapped keys. They become durable with the next ``write(_:)``. A power loss
-    /// before that undoes them, and nothing else.
+    /// These rows name no bytes, or hold rewrapped keys. They become durable with the next ``write(_:)``. A power loss
+    /// before then undoes only these rows.
     func writeWithoutSync<Result>(_ body: (Database) throws -> Result) throws -> Result {
         try checkOpen()
         try catchUp()
@@ -200,7 +202,7 @@ final class IndexDatabase: Sendable {
         }
     }
 
-    /// Runs work outside a transaction, such as pragmas, checkpoints and attached databases.
+    /// Runs work outside a transaction, such as pragmas, checkpoints and work on attached databases.
     func withoutTransaction<Result>(_ body: (Database) throws -> Result) throws -> Result {
         try checkOpen()
         return try IndexError.translating { try queue.writeWithoutTransaction(body) }
@@ -208,7 +210,7 @@ final class IndexDatabase: Sendable {
 
     /// Requires that the database is open.
     ///
-    /// GRDB asks a closed connection whether it is in a transaction, and that crashes SQLite.
+    /// GRDB would ask a closed connection whether it is in a transaction, and that crashes SQLite.
     func checkOpen() throws {
         guard isOpen.load(ordering: .relaxed) else { throw VaultError.vaultClosed }
     }
@@ -225,7 +227,8 @@ final class IndexDatabase: Sendable {
 
     // MARK: The keyring's changes
 
-    /// Records the keyring's changes, and adds what an older vault lacks, if the disk had no space for them before.
+    /// If the disk had no space for this before, records the keyring's changes and adds the tables that an older vault
+    /// lacks.
     func catchUp() throws {
         guard isBehind.exchange(false, ordering: .relaxed) else { return }
         do {
@@ -236,15 +239,17 @@ final class IndexDatabase: Sendable {
         }
     }
 
-    /// Records the generations and the revision that the keyring got after this index was last written.
+    /// Records the generations and the revision that the keyring has gained since this index was last written.
     ///
-    /// A generation that this index has seen but has no row for was removed; only the keyring has yet to drop its key.
+    /// If this index has seen a generation but has no row for it, the generation was removed, and only the keyring has
+    /// yet to drop its key.
     private func catchUpWithKeyring() throws {
         try write { db in
             try Self.upgrade(db)
             guard let seen = try VaultRow.fetch(db)?.keyringRevision, seen < keyring.revision else { return }
-            // An older generation without a row was removed, however often the keyring has changed since. A row of a
-            // generation that the keyring does not know proves nothing: anyone with write access may have added it.
+            // An older generation without a row was removed, however often the keyring has changed since. A row for a
+            // generation that the keyring does not know proves nothing, because anyone with write access may have added
+            // the row.
             let rows = Set(try GenerationRow.fetchAll(db).map(\.number))
             let newest = keyring.generationRecords.map(\.number).last { rows.contains($0) } ?? 0
             for number in keyring.activeGenerations where number > newest || number == keyring.currentGeneration {
@@ -256,14 +261,14 @@ final class IndexDatabase: Sendable {
 
     /// Adds the tables that an older vault lacks, and records that its records must be sealed again.
     ///
-    /// This precedes every other write: an older version would mistake later writes for damage.
+    /// This precedes every other write, because an older version would mistake later writes for damage.
     private static func upgrade(_ db: Database) throws {
         guard try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0 < IndexSchema.versions.upperBound else { return }
         let couldOweErasures = try PendingErasure.hasTable(db)
         for statement in IndexSchema.later { try db.execute(sql: IndexSchema.ifAbsent(statement)) }
         try db.execute(sql: "PRAGMA user_version = \(IndexSchema.versions.upperBound)")
         try PendingMigration.record(db)
-        // Without the table the last owner could not record an erasure, so one is assumed.
+        // Without this table, the last owner could not record a pending erasure, so one is assumed.
         if !couldOweErasures { try PendingErasure.record(db) }
     }
 
@@ -278,35 +283,37 @@ final class IndexDatabase: Sendable {
     /// SQLite ignores these bytes.
     ///
     /// - Parameters:
-    ///   - first: the number of the first page to wipe; page numbers begin with 1.
-    ///   - count: the number of pages.
-    ///   - patience: how long to wait for another program that reads the log.
-    /// - Returns: the page to continue with; nil if there is none.
+    ///   - first: the number of the first page to wipe. Page numbers start at 1.
+    ///   - count: the number of pages to wipe.
+    ///   - patience: how long to wait for another program that is reading the log.
+    /// - Returns: the number of the page to continue with; nil if no pages are left.
     /// - Throws: ``VaultError`` with code `owned` if another program keeps reading the log.
     func wipeUnusedBytes(from first: Int64, count: Int64, patience: Duration) throws -> Int64? {
         try retryingWhileBusy(patience) { db in
             try Self.emptyLog(db)
             let next = try IndexFile(db).wipe(from: first, count: count)
-            // Otherwise SQLite could write a cached page back as it was before the wipe.
+            // Without this, SQLite could write back a cached page as it was before the wipe.
             try db.execute(sql: "PRAGMA shrink_memory")
             return next
         }
     }
 
-    /// Empties the log into the file, so that neither holds deleted data.
+    /// Empties the log into the file, so that neither of them holds deleted data.
     ///
     /// - Throws: ``VaultError`` with code `owned` if another program keeps reading the log.
     func truncateLog(patience: Duration = .seconds(5)) throws {
         try retryingWhileBusy(patience) { db in try Self.emptyLog(db) }
     }
 
-    /// Lets the next write start at the beginning of the log, unless a reader needs it. This takes no space.
+    /// Lets the next write start at the beginning of the log, unless a reader still needs the log. This takes no disk
+    /// space.
     func reuseLog() throws {
         try withoutTransaction { db in _ = try db.checkpoint(.passive) }
     }
 
     private static func emptyLog(_ db: Database) throws {
-        // A timeout of 5 ms: other work on this connection runs between the attempts of `retryingWhileBusy`.
+        // The timeout is only 5 ms, so that other work on this connection can run between the attempts of
+        // `retryingWhileBusy`.
         try db.execute(sql: "PRAGMA busy_timeout = 5")
         let isBusy = Result { try Bool.fetchOne(db, sql: "PRAGMA wal_checkpoint(TRUNCATE)") ?? true }
         try db.execute(sql: "PRAGMA busy_timeout = \(Int(busyTimeout * 1000))")
@@ -315,7 +322,7 @@ final class IndexDatabase: Sendable {
         }
     }
 
-    /// Runs work on the connection, and retries while another program blocks it.
+    /// Runs work on the connection, and retries it while another program blocks it.
     private func retryingWhileBusy<Value>(_ patience: Duration, _ body: (Database) throws -> Value) throws -> Value {
         let end = ContinuousClock.now + patience
         while true {
@@ -323,7 +330,7 @@ final class IndexDatabase: Sendable {
                 return try withoutTransaction(body)
             } catch let error as VaultError where error.code == .owned {
                 guard ContinuousClock.now < end else { throw error }
-                // The other program does not signal when it is done.
+                // Poll, because the other program does not signal when it is done.
                 Thread.sleep(forTimeInterval: 0.02)
             }
         }

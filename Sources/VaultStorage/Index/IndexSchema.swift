@@ -109,8 +109,8 @@ enum IndexSchema {
         accessGrant, download, network, subscription, cover, coverByResource, viewer, share, position, erased,
     ]
 
-    /// Tables and indices that an older vault lacks. An owner adds them when it opens the vault; readers do without
-    /// them.
+    /// The tables and indices that an older vault may lack. An owner adds them when it opens the vault, but readers do
+    /// without them.
     static let later = [
         owed, part, partByResource, packedPart, packedPartByPack, accessGrant, download, network, subscription,
         cover, coverByResource, viewer, share, position, erased,
@@ -147,18 +147,18 @@ enum IndexSchema {
         vault, generation, resource, resourceKey, resourceKeyByGeneration, representation, representationByResource,
     ]
 
-    /// Tables and indices that a backup of an older vault lacks.
+    /// The tables and indices that the backup of an older vault may lack.
     static let laterCatalog = [
         packedPart, packedPartByPack, accessGrant, download, network, subscription, cover, coverByResource, viewer,
         share, position,
     ]
 
-    /// The tables and indices of a kind of file: those that every vault has, and those that an older one lacks.
+    /// The tables and indices of one kind of file: those that every vault has, and those that an older vault may lack.
     struct Contents: Sendable {
         let required: [String]
         let optional: [String]
 
-        /// All of them.
+        /// All statements, required and optional.
         var statements: [String] { required + optional }
 
         static let ofIndex = Contents(required: first, optional: later)
@@ -170,7 +170,7 @@ extension Identifier {
     /// The bytes as a column stores them.
     var data: Data { Data(bytes) }
 
-    /// Creates an identifier from a column's bytes; nil if their number is wrong, which the schema forbids.
+    /// Creates an identifier from a column's bytes; nil if their count is wrong, which the schema forbids.
     init?(_ data: Data) { self.init(bytes: data.array) }
 }
 
@@ -180,7 +180,7 @@ extension [UInt8] {
 }
 
 extension Data {
-    /// The bytes of a column; copied at once, not one by one as by `Array(self)`.
+    /// A column's bytes, copied all at once rather than one by one, as `Array(self)` would copy them.
     var array: [UInt8] { unsafe withUnsafeBytes { unsafe Array($0) } }
 }
 
@@ -196,7 +196,7 @@ enum IndexError {
         }
     }
 
-    /// Runs work on rows; nil if one is damaged. A disk failure or a lack of memory does not count as damage.
+    /// Runs work on rows. Returns nil if a row is damaged. A disk failure or a lack of memory does not count as damage.
     static func nilIfDamaged<Result>(_ body: () throws -> Result?) throws -> Result? {
         do {
             return try translating(body)
@@ -205,16 +205,17 @@ enum IndexError {
         }
     }
 
-    /// The error for a row that holds something that this version never writes.
+    /// The error for a row that holds a value that this version never writes.
     static var damaged: VaultError {
         VaultError(
             .integrity,
             "a row of the index is damaged; remove the resource, or rebuild the index", hint: .rebuildIndex)
     }
 
-    /// Returns the error for an index whose records a destroyed generation sealed.
+    /// Returns the error for an index whose records are sealed under a generation that has been destroyed.
     ///
-    /// - Parameter generation: nil for an index of a format version that sealed no records under generations.
+    /// - Parameter generation: the destroyed generation; nil for an index of a format version that sealed no records
+    ///   under generations.
     static func olderCopy(_ generation: Int?) -> VaultError {
         VaultError(
             .foreignKeyring,
@@ -241,12 +242,12 @@ enum IndexError {
                 .storage,
                 "memory ran out at work on the index; let this process use more memory, or end others, and try again")
         default:
-            // SQLite's number and name of the code, without bound values or statements.
+            // The message has SQLite's number and name of the result code, without bound values or statements.
             VaultError(.storage, "SQLite error in the index: \(error.resultCode)")
         }
     }
 
-    /// Returns the cause of an error; errors of the log's index file, `-shm`, have codes of their own.
+    /// Returns the cause of an error. Errors in the log's index file, `-shm`, have result codes of their own.
     private static func cause(of error: DatabaseError) -> ResultCode {
         switch error.extendedResultCode {
         case .SQLITE_IOERR_SHMSIZE: .SQLITE_FULL
@@ -258,19 +259,20 @@ enum IndexError {
     }
 }
 
-/// The values that the plain columns of the index may hold.
+/// The values that the index's plain columns may hold.
 ///
 /// No tag protects these columns. A number is checked against its bounds when it is read, and a row with an impossible
 /// value counts as damaged.
 enum PlainColumn {
-    /// Numbers of keys and generations: from 1 to the maximum of the u32 that holds them in associated data.
+    /// The possible numbers of keys and generations: from 1 to the maximum of the u32 that holds them in associated
+    /// data.
     static let numbers = 1...Int(UInt32.max)
     /// The revisions that a keyring file can hold.
     static let revisions = 0...ContentInformation.maxBytes
-    /// Hours, in seconds since 1970, up to the end of the year 9999.
+    /// The possible hours, in seconds since 1970. They extend to the end of the year 9999.
     static let hours: ClosedRange<Int64> = 0...253_402_297_200
 
-    /// Returns the hour of a moment as a column stores it.
+    /// Returns the hour in which a moment lies, as a column stores it.
     ///
     /// The moment is clamped, so that a clock that is far off creates no impossible row.
     static func hour(of moment: Int64) -> Int64 {
@@ -278,17 +280,17 @@ enum PlainColumn {
         return seconds - seconds % 3600
     }
 
-    // The same checks in SQL, for sums and selections.
+    // The following are the same checks in SQL, for sums and selections.
 
-    /// Returns an SQL condition: whether a column holds an integer within a range.
+    /// Returns the SQL condition that a column holds an integer within a range.
     ///
-    /// The unary `+` keeps SQLite from using an index: nearly all rows meet the condition, so SQLite would read all of
-    /// them for each page of a few.
+    /// The unary `+` keeps SQLite from using an SQL index. Nearly all rows meet the condition, so with an index, SQLite
+    /// would read all of them for each page of a few rows.
     static func isWithin<Bound>(_ range: ClosedRange<Bound>, _ column: String) -> String {
         "(typeof(\(column)) = 'integer' AND +\(column) BETWEEN \(range.lowerBound) AND \(range.upperBound))"
     }
 
-    /// The SQL condition for a possible row of `segment`.
+    /// The SQL condition that a row of `segment` holds possible values.
     static let isSegment = """
         (\(isWithin(0...ContentInformation.maxBytes, "segment.start"))
             AND \(isWithin(0...SegmentDescription.maxBytes, "segment.length"))
@@ -297,38 +299,38 @@ enum PlainColumn {
             AND \(isWithin(numbers, "segment.key")) AND segment.state IN ('open', 'closed'))
         """
 
-    /// The SQL condition for a possible row of `resourceKey`.
+    /// The SQL condition that a row of `resourceKey` holds possible values.
     static let isResourceKey = """
         (typeof(resourceKey.resource) = 'blob' AND length(resourceKey.resource) = 32
             AND typeof(resourceKey.wrapped) = 'blob' AND \(isWithin(numbers, "resourceKey.number"))
             AND \(isWithin(numbers, "resourceKey.generation")))
         """
 
-    /// The SQL condition for a row of `resource` whose last-access time is possible, so that it can be evicted.
+    /// The SQL condition that a row of `resource` has a possible last-access time, so that the resource can be evicted.
     static let hasHour = isWithin(hours, "resource.accessed")
 
-    // Sealed values, which may be of any size in a damaged row.
+    // The following concern sealed values, which may be of any size in a damaged row.
 
     /// Returns the SQL expression that selects a sealed value under its column's name.
     ///
-    /// It yields null for a value that is larger than any writer writes, which SQLite then does not read.
+    /// It yields null for a value larger than any that a writer writes, so that SQLite does not read that value.
     static func bounded(_ column: String, _ maxBytes: Int) -> String {
         "CASE WHEN \(isSealed(column, upTo: maxBytes)) THEN \(column) END AS \(column)"
     }
 
-    /// Returns the SQL condition that two rows hold the same sealed value; SQLite reads neither if their lengths
+    /// Returns the SQL condition that two rows hold the same sealed value. SQLite reads neither value if their lengths
     /// differ.
     static func isSame(_ column: String, _ first: String = "now", _ second: String = "was") -> String {
         "CASE WHEN typeof(\(first).\(column)) = 'blob' AND length(\(first).\(column)) = length(\(second).\(column)) "
             + "THEN \(first).\(column) = \(second).\(column) ELSE FALSE END"
     }
 
-    /// Returns the SQL condition for a possible id.
+    /// Returns the SQL condition that a column holds a possible id.
     static func isID(_ column: String, byteCount: Int = ResourceKind.byteCount) -> String {
         "(typeof(\(column)) = 'blob' AND length(\(column)) = \(byteCount))"
     }
 
-    /// Returns the SQL condition for a possible sealed value.
+    /// Returns the SQL condition that a column holds a possible sealed value.
     static func isSealed(_ column: String, upTo maxBytes: Int) -> String {
         "(typeof(\(column)) = 'blob' AND length(\(column)) <= \(maxBytes))"
     }
@@ -340,12 +342,13 @@ extension Row {
     /// GRDB's own subscript ends the process if the value has another type, and SQLite lets a damaged row hold any
     /// type.
     ///
-    /// - Throws: `RowDecodingError`.
+    /// - Throws: `RowDecodingError` if the value has another type.
     func column<Value: DatabaseValueConvertible>(_ name: String) throws -> Value { try decode(forColumn: name) }
 
     /// Returns the value of a column that holds a number within a range.
     ///
-    /// - Throws: `RowDecodingError`; ``VaultError`` with code `integrity` if the number is out of range.
+    /// - Throws: `RowDecodingError` if the value has another type; ``VaultError`` with code `integrity` if the number
+    ///   is out of range.
     func column<Value: DatabaseValueConvertible>(_ name: String, in range: ClosedRange<Value>) throws -> Value {
         let value: Value = try column(name)
         guard range.contains(value) else { throw IndexError.damaged }

@@ -1,9 +1,10 @@
 import Foundation
 import GRDB
 
-/// The row of `owed` for an erasure: the transaction that deletes something also records that it is still to be erased.
+/// The row of `owed` for an erasure. The transaction that deletes something also records here that the deleted data is
+/// still to be erased.
 ///
-/// Carrying out an erasure does not cover deletions made after the row was read.
+/// Carrying out an erasure does not cover deletions made after this row was read.
 struct PendingErasure: Hashable, Sendable {
     private let number: Int64
 
@@ -21,11 +22,11 @@ struct PendingErasure: Hashable, Sendable {
         try IndexSchema.has(IndexSchema.owed, db)
     }
 
-    /// Records that what this transaction deletes is to be erased.
+    /// Records that the data that this transaction deletes is still to be erased.
     static func record(_ db: Database) throws {
-        // An owner that had no space for the table when it opened the vault may have space now.
+        // The table may be missing, because the disk may have had no space for it when the owner opened the vault.
         try db.execute(sql: IndexSchema.ifAbsent(IndexSchema.owed))
-        // Whatever value the row has, the new one is a small number that differs from it.
+        // Whatever number the row has, the new one is small and differs from it.
         try db.execute(
             sql: """
                 INSERT INTO owed VALUES ('erasure', 1)
@@ -33,7 +34,7 @@ struct PendingErasure: Hashable, Sendable {
                 """)
     }
 
-    /// Records that the erasure was carried out. If it was renumbered since, it stays pending.
+    /// Records that this erasure was carried out. If its row was renumbered in the meantime, an erasure stays pending.
     func remove(_ db: Database) throws {
         try db.execute(
             sql: "DELETE FROM owed WHERE what = 'erasure' AND coalesce(CAST(number AS INTEGER), 0) = ?",
@@ -41,33 +42,33 @@ struct PendingErasure: Hashable, Sendable {
     }
 }
 
-/// The row of `owed` for records of format versions up to 5, which must be sealed under a generation.
+/// The row of `owed` for records of format versions up to 5, which must still be sealed under a generation.
 enum PendingMigration {
-    /// Records that the index has such records, or may have.
+    /// Records that the index has records of those versions, or may have some.
     static func record(_ db: Database) throws {
         try db.execute(sql: "INSERT OR REPLACE INTO owed VALUES ('records', 1)")
     }
 
-    /// Returns whether the index may have such records.
+    /// Returns whether the index may have records of those versions.
     static func isDue(_ db: Database) throws -> Bool {
         guard try PendingErasure.hasTable(db) else { return false }
         return try Bool.fetchOne(db, sql: "SELECT 1 FROM owed WHERE what = 'records'") ?? false
     }
 
-    /// Records that the index has no such records.
+    /// Records that the index has no records of those versions.
     static func remove(_ db: Database) throws { try db.execute(sql: "DELETE FROM owed WHERE what = 'records'") }
 }
 
-/// A row of `erased`: something that was deleted on purpose since `catalog.backup` was last written.
+/// A row of `erased`, which records something that was deleted on purpose since `catalog.backup` was last written.
 ///
-/// Anything that a backup has and the index lacks was lost, unless it has such a row.
+/// Anything that a backup has and the index lacks was lost, unless a row of `erased` names it.
 enum ErasedRow {
     /// The kind under which a resource is recorded, along with everything that depends on it.
     static let resource = "resource"
-    /// The kind under which a file of a pack is recorded, by its own id followed by the pack's.
+    /// The kind under which a packed file is recorded, by its own id followed by the pack's id.
     static let packedPart = "packedPart"
 
-    /// The id that stands for all of a kind, including those that only the backup has.
+    /// The id that stands for everything of one kind, including what only the backup has.
     static let all = Data()
 
     static func insert(_ record: String, _ id: Data, _ db: Database) throws {
@@ -80,7 +81,7 @@ enum ErasedRow {
         try Int64.fetchOne(db, sql: "SELECT max(rowid) FROM \(schema).erased") ?? 0
     }
 
-    /// Removes the rows that a backup has taken into account, up to the last that it has seen.
+    /// Removes the rows that a backup has taken into account: all up to and including the row numbered `last`.
     static func remove(upTo last: Int64, _ db: Database) throws {
         try db.execute(sql: "DELETE FROM main.erased WHERE rowid <= ?", arguments: [last])
     }

@@ -5,20 +5,20 @@ package import VaultModel
 
 /// A small file in a pack, with everything needed to serve it.
 package struct PackedPart: Sendable {
-    /// The id that it would have as a resource of its own.
+    /// The id that the file would have as a resource of its own.
     package let id: ResourceID
     package var metadata: ResourceMetadata
-    /// The name of this version of the file.
+    /// The id of this version of the file.
     let version: RepresentationID
-    /// Its validators, type and length; the length is always known.
+    /// The file's validators, type and length. The length is always known.
     package var info: RepresentationInfo
-    /// The range of the pack that holds the file.
+    /// The range of the pack's bytes that holds the file.
     package let range: ByteRange
 
-    /// Maximum size of a packed file; larger files have their own segments.
+    /// The maximum size of a packed file, in bytes. Larger files have their own segments.
     package static let maxBytes = SegmentDescription.maxBytes
 
-    /// Creates a part whose bytes begin at an offset of a pack; nil if it cannot be there.
+    /// Creates a part whose bytes begin at an offset in a pack; nil if a part of this length cannot be there.
     package init?(_ id: ResourceID, _ metadata: ResourceMetadata, _ info: RepresentationInfo, at offset: Int64) {
         guard let version = metadata.serving, let length = info.information.length,
             (1...Self.maxBytes).contains(length), (0...ContentInformation.maxBytes - length).contains(offset)
@@ -52,7 +52,7 @@ struct PackedPartRow: Sendable {
 
     /// Seals a part into the row of its pack.
     ///
-    /// - Parameter key: the metadata key of the pack.
+    /// - Parameter key: the pack's metadata key.
     init(_ part: PackedPart, in pack: ResourceID, under key: borrowing SecretKey) throws {
         (id, self.pack) = (part.id, pack)
         entry = try SealedDocument.seal(part.object, key: key, associatedData: Self.entryData(pack, part.id))
@@ -61,16 +61,16 @@ struct PackedPartRow: Sendable {
         }
     }
 
-    /// The largest sealed entry, in bytes: no writer writes a larger one.
+    /// The maximum size of a sealed entry, in bytes. No writer writes a larger one.
     static let maxBytes = ResourceRow.maxBytes
 
-    /// The SQL condition for a row with possible ids.
+    /// The SQL condition that a row holds possible ids.
     static let hasIDs = "(\(PlainColumn.isID("id")) AND \(PlainColumn.isID("pack")))"
 
-    /// The SQL condition for a possible row.
+    /// The SQL condition that a row holds possible values.
     static let isPossible = "(\(hasIDs) AND \(PlainColumn.isSealed("entry", upTo: maxBytes)))"
 
-    /// The columns, with an empty entry in place of a missing or oversized one, so that it does not open.
+    /// The columns, with an empty entry, which does not open, in place of a missing or oversized one.
     static let corrected = """
         id, pack, CASE WHEN \(PlainColumn.isSealed("entry", upTo: maxBytes)) THEN entry ELSE x'' END AS entry
         """
@@ -84,11 +84,11 @@ struct PackedPartRow: Sendable {
         (self.id, self.pack, self.entry) = (id, pack, Array(entry))
     }
 
-    /// Opens the entry; nil if it does not open, or belongs to another row.
+    /// Opens the entry. Returns nil if the entry does not open or belongs to another row.
     ///
     /// - Parameters:
-    ///   - key: the metadata key of the pack.
-    ///   - pack: the pack's id when the entry was sealed, if it has changed since.
+    ///   - key: the pack's metadata key.
+    ///   - pack: the id that the pack had when the entry was sealed, if the id has changed since.
     func open(under key: borrowing SecretKey, sealedIn pack: ResourceID? = nil) -> PackedPart? {
         let data = Self.entryData(pack ?? self.pack, id)
         return SealedDocument.open(entry, key: key, associatedData: data).flatMap { PackedPart(id, $0) }
@@ -105,27 +105,27 @@ struct PackedPartRow: Sendable {
         try IndexSchema.hasTable("packedPart", of: schema, db)
     }
 
-    /// Returns the rows of a file: one for each title that has its own copy.
+    /// Returns a file's rows: one for each title that has its own copy of the file.
     static func fetch(_ id: ResourceID, _ db: Database) throws -> [PackedPartRow] {
         guard try hasTable(db) else { return [] }
         let statement = try db.cachedStatement(sql: "SELECT \(corrected) FROM packedPart WHERE id = ? ORDER BY pack")
         return try Row.fetchAll(statement, arguments: [id.data]).compactMap { PackedPartRow($0) }
     }
 
-    /// Returns the row of a file in a pack; nil if there is none, or it is impossible.
+    /// Returns the row of a file in a pack; nil if there is none, or if its values are impossible.
     static func fetch(_ id: ResourceID, in pack: ResourceID, _ db: Database) throws -> PackedPartRow? {
         let statement = try db.cachedStatement(sql: "SELECT \(corrected) FROM packedPart WHERE id = ? AND pack = ?")
         return try Row.fetchOne(statement, arguments: [id.data, pack.data]).flatMap { PackedPartRow($0) }
     }
 
-    /// Returns the rows of a pack, without impossible ones.
+    /// Returns the rows of a pack. Rows with impossible values are left out.
     static func fetch(in pack: ResourceID, _ db: Database) throws -> [PackedPartRow] {
         guard try hasTable(db) else { return [] }
         return try Row.fetchAll(db, sql: "SELECT \(corrected) FROM packedPart WHERE pack = ?", arguments: [pack.data])
             .compactMap { PackedPartRow($0) }
     }
 
-    /// The SQL condition for a row whose pack does not exist.
+    /// The SQL condition that a row's pack does not exist.
     static let isStray = "NOT EXISTS (SELECT 1 FROM resource WHERE resource.id = packedPart.pack)"
 
     /// Returns the number of rows whose pack does not exist.
@@ -134,14 +134,14 @@ struct PackedPartRow: Sendable {
         return try Int.fetchOne(db, sql: "SELECT count(*) FROM packedPart WHERE \(isStray)") ?? 0
     }
 
-    /// Returns the number of rows of a pack, impossible ones included.
+    /// Returns the number of rows of a pack, including rows with impossible values.
     static func count(in pack: ResourceID, _ db: Database) throws -> Int {
         guard try hasTable(db) else { return 0 }
         let statement = try db.cachedStatement(sql: "SELECT count(*) FROM packedPart WHERE pack = ?")
         return try Int.fetchOne(statement, arguments: [pack.data]) ?? 0
     }
 
-    /// Adds the row, replacing an older one of the same file in the same pack.
+    /// Adds the row, replacing any older row of the same file in the same pack.
     func insert(_ db: Database) throws {
         let statement = try db.cachedStatement(sql: "INSERT OR REPLACE INTO packedPart VALUES (?, ?, ?)")
         try statement.execute(arguments: [id.data, pack.data, entry.data])

@@ -3,9 +3,9 @@ import GRDB
 import GRDBSQLite
 import VaultModel
 
-/// The index file, through SQLite's own open file.
+/// The index file, accessed through the file that SQLite itself has open.
 ///
-/// Closing a descriptor of our own would release SQLite's locks on the file.
+/// A descriptor of our own would not do, because closing it would release SQLite's locks on the file.
 @safe struct IndexFile {
     private let file: UnsafeMutablePointer<sqlite3_file>
     private let methods: sqlite3_io_methods
@@ -31,7 +31,7 @@ import VaultModel
 
     /// Wipes the unused bytes of some pages.
     ///
-    /// - Returns: the page to continue with; nil if there is none.
+    /// - Returns: the number of the page to continue with; nil if no pages are left.
     func wipe(from first: Int64, count: Int64) throws -> Int64? {
         let end = min(first + count, pageCount + 1)
         guard first < end else { return nil }
@@ -67,22 +67,22 @@ import VaultModel
     }
 }
 
-/// The unused parts of a page of an SQLite file, which may hold former rows.
+/// Finds the unused parts of a page of an SQLite file, which may hold copies of former rows.
 ///
-/// SQLite leaves copies of rows there when it moves them to another page; `secure_delete` wipes only deleted rows.
+/// SQLite leaves these copies when it moves rows to another page, and `secure_delete` wipes only deleted rows.
 enum PageWipe {
-    /// The page count from which a page outside any tree could start like a page of a tree.
+    /// The page count from which a page outside any tree could begin with the same byte as a page of a tree.
     static let mostPages: Int64 = 0x0200_0000
 
     /// Returns the ranges of a page that belong to no cell.
     ///
-    /// Returns none if the page is not part of a tree or its header is impossible. An impossible free block ends the
-    /// search.
+    /// Returns no ranges if the page is not part of a tree or its header is impossible. An impossible free block ends
+    /// the search.
     ///
     /// - Parameters:
     ///   - page: all bytes of the page.
-    ///   - isFirst: whether it is the first page, which begins with the file's header.
-    ///   - usable: the number of bytes that the tree uses.
+    ///   - isFirst: whether this is the first page, which begins with the file's header.
+    ///   - usable: the number of the page's bytes that the tree may use.
     static func ranges(in page: ArraySlice<UInt8>, isFirst: Bool, usable: Int) -> [Range<Int>] {
         let header = isFirst ? 100 : 0
         guard usable <= page.count, header + 12 <= usable else { return [] }
@@ -96,14 +96,14 @@ enum PageWipe {
         default: return []
         }
         let pointersEnd = header + headerSize + 2 * number(header + 3)
-        // 0 means 65 536.
+        // An offset of 0 means 65 536.
         let content = number(header + 5) == 0 ? 65_536 : number(header + 5)
         guard pointersEnd <= content, content <= usable else { return [] }
         var ranges = [pointersEnd..<content]
         var block = number(header + 1)
         var end = content
         while block != 0 {
-            // Free blocks are in ascending order; each begins with the next one's offset and its own size.
+            // Free blocks are in ascending order. Each begins with the offset of the next one and its own size.
             guard block >= end, block + 4 <= usable else { return ranges }
             let size = number(block + 2)
             guard size >= 4, block + size <= usable else { return ranges }

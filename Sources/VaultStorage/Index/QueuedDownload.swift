@@ -4,11 +4,11 @@ package import VaultModel
 package struct QueuedDownload: Sendable {
     /// The state of an entry.
     package enum State: String, Sendable {
-        /// It runs when its turn comes.
+        /// The entry runs when its turn comes.
         case waiting
-        /// It waits until it is resumed.
+        /// The entry waits until it is resumed.
         case paused
-        /// It failed permanently, and waits until it is retried or cancelled.
+        /// The entry failed permanently, and waits until it is retried or cancelled.
         case failed
     }
 
@@ -16,7 +16,7 @@ package struct QueuedDownload: Sendable {
     package struct Failure: Hashable, Sendable {
         package let code: String
         package let message: String
-        /// The origin's status, if the origin refused.
+        /// The HTTP status that the origin sent, if it refused the request.
         package let status: Int64?
 
         package init(code: String, message: String, status: Int64?) {
@@ -29,26 +29,26 @@ package struct QueuedDownload: Sendable {
     package let id: DownloadID
     /// What to fetch, and how.
     package var order: DownloadOrder
-    /// The id of its title, by which people name it.
+    /// The id of the entry's title, by which people refer to the entry.
     package var title: TitleID
-    /// When it was queued, in seconds since 1970.
+    /// When the entry was queued, in seconds since 1970.
     package let added: Int64
-    /// Its place in the queue: the lowest runs first.
+    /// The entry's place in the queue. The entry with the lowest position runs first.
     package var position: Int64
     package var state = State.waiting
-    /// The number of temporary failures since it last made progress, or a person last retried it.
+    /// The number of temporary failures since the download last made progress or a person last retried it.
     package var attempts: Int64 = 0
-    /// The time of the next attempt, in seconds since 1970; nil if it may run at once.
+    /// The earliest time of the next attempt, in seconds since 1970; nil if the entry may run at once.
     package var notBefore: Int64?
     package var failure: Failure?
     /// The members that this version does not know.
     private var unknown = JSONObject()
 
-    /// Maximum entries in a queue.
+    /// The maximum number of entries in a queue.
     package static let most = 100_000
     /// The possible positions.
     package static let positions = 0...JSONValue.largestInteger
-    /// The position of the first entry of an empty queue, which leaves room before and after it.
+    /// The position of the first entry added to an empty queue. It leaves room before and after it.
     package static let middle: Int64 = 1 << 52
     private static let attemptNumbers: ClosedRange<Int64> = 0...(1 << 31)
 
@@ -60,7 +60,7 @@ package struct QueuedDownload: Sendable {
         self.position = position
     }
 
-    /// Reads a record; nil if a member is missing or impossible.
+    /// Creates the entry from its record; nil if a member is missing or impossible.
     init?(_ id: DownloadID, _ object: JSONObject) {
         do {
             guard let order = DownloadOrder(object), let title = TitleID(try object.string("title")),
@@ -112,16 +112,16 @@ package struct DownloadOrder: Hashable, Sendable {
     package var url: String
     /// The caller's own name for the resource.
     package var contentID: String?
-    /// The request fields, and the only origin that they are sent to.
+    /// The request header fields, and the only origin that they are sent to.
     package var fields: OriginFields?
-    /// Whether a manifest or a redirect named the URL, rather than the operator.
+    /// Whether the URL came from a manifest or a redirect rather than from the operator.
     package var isDerived = false
-    /// Whether the title was named by its id, so that it is fetched as it is stored.
+    /// Whether the title was requested by its id, so that it is fetched as the vault has stored it.
     package var isByID = false
     package var connections: Int64?
-    /// Bytes per second.
+    /// The maximum number of bytes per second.
     package var rate: Int64?
-    /// The selection of renditions as text; nil for the manifest alone.
+    /// The selection of video renditions, as text; nil if only the manifest is to be fetched.
     package var video: String?
     package var audio: String?
     package var subtitles: String?
@@ -139,7 +139,7 @@ package struct DownloadOrder: Hashable, Sendable {
         "mediaOnly", "fields", "fieldsOrigin", "picture",
     ]
 
-    /// Reads the members of a record; nil if one is missing or impossible.
+    /// Creates the order from the members of a record; nil if a member is missing or impossible.
     init?(_ object: JSONObject) {
         do {
             url = try object.string("url")
@@ -154,7 +154,7 @@ package struct DownloadOrder: Hashable, Sendable {
             isByID = object["byID"] == .bool(true)
             requiresMedia = object["mediaOnly"] == .bool(true)
             if object["fields"] != nil || object["fieldsOrigin"] != nil {
-                // Without its fields, another resource would be fetched.
+                // Without its header fields, the request could fetch another resource.
                 guard let fields = OriginFields(object) else { return nil }
                 self.fields = fields
             }
@@ -167,7 +167,7 @@ package struct DownloadOrder: Hashable, Sendable {
         else { return nil }
     }
 
-    /// Writes the members.
+    /// Writes the order to the members of a record.
     func write(to object: inout JSONObject) {
         object["url"] = .string(url)
         let texts = [
@@ -188,9 +188,9 @@ package struct DownloadOrder: Hashable, Sendable {
 package struct ListedPicture: Hashable, Sendable {
     /// The URL, without user info.
     package let url: String
-    /// The request fields, and the only origin that they are sent to.
+    /// The request header fields, and the only origin that they are sent to.
     package let fields: OriginFields?
-    /// Whether to request it only from public addresses.
+    /// Whether to request the picture only from public addresses.
     package let isDerived: Bool
 
     package init(url: String, fields: OriginFields?, isDerived: Bool) {
@@ -210,9 +210,9 @@ package struct ListedPicture: Hashable, Sendable {
     }
 }
 
-// Request fields and their origin, as members of sealed records.
+// Request header fields and their origin, as members of sealed records.
 extension OriginFields {
-    /// Reads the members `fields` and `fieldsOrigin`; nil if one is missing or invalid.
+    /// Creates the fields from the members `fields` and `fieldsOrigin`; nil if one is missing or invalid.
     init?(_ members: JSONObject) {
         guard case .string(let origin)? = members["fieldsOrigin"], case .array(let pairs)? = members["fields"]
         else { return nil }
@@ -226,7 +226,7 @@ extension OriginFields {
         self.init(origin: origin, fields: fields)
     }
 
-    /// Writes the members, or removes them if there is nothing to write.
+    /// Writes the members `fields` and `fieldsOrigin`, or removes them if `given` is nil.
     static func write(_ given: OriginFields?, to members: inout JSONObject) {
         members["fieldsOrigin"] = given.map { .string($0.origin) }
         members["fields"] = given.map { given in

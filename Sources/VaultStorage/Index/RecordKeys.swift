@@ -2,17 +2,17 @@ import GRDB
 import VaultCrypto
 import VaultModel
 
-/// The form of a sealed record, which its length reveals.
+/// The form of a sealed record, which is recognized by the record's length.
 enum RecordForm: Hashable, Sendable {
-    /// Sealed under the record key of a generation, which the first four bytes name.
+    /// The record is sealed under the record key of a generation, whose number is in the record's first four bytes.
     case generation(Int)
-    /// Sealed under the index key of the vault's locator, as format versions up to 5 did.
+    /// The record is sealed under the index key of the vault's locator, as in format versions up to 5.
     case former
 
     /// The size of the generation's number, in bytes.
     static let prefixBytes = 4
 
-    /// Creates the form; nil if the length fits no form.
+    /// Creates the form of a record; nil if the record's length fits no form.
     init?(_ sealed: [UInt8]) {
         switch (sealed.count - SealedValue.overhead) % SealedDocument.step {
         case 0: self = .former
@@ -22,7 +22,7 @@ enum RecordForm: Hashable, Sendable {
         }
     }
 
-    /// Returns the number of the generation that the first bytes of a record name.
+    /// Returns the number of the generation that a record's first bytes name.
     static func number(in sealed: [UInt8]) -> Int {
         sealed.prefix(prefixBytes).reversed().reduce(0) { $0 << 8 | Int($1) }
     }
@@ -30,20 +30,19 @@ enum RecordForm: Hashable, Sendable {
 
 /// Seals and opens the records of an index during one operation on it.
 ///
-/// Each record is sealed under the key of a generation, so that it can be destroyed like a resource key: by rewrapping
-/// and retirement.
+/// Each record is sealed under the record key of a generation, so that old copies of it can be destroyed like old
+/// copies of a resource key: by rewrapping and then retiring the generation.
 final class RecordKeys {
     private let keyring: Keyring
     /// The locator under whose index key format versions up to 5 sealed records; nil if the vault's row names none.
     private let locator: Int?
     private var keys: [RecordForm: SharedKey] = [:]
-    /// Whether a key was missing; if so, the keyring file is not reread for each further record that names a missing
-    /// one.
+    /// Whether a key was missing. If so, the keyring file is not reread for each further record whose key is missing.
     private var lacksKey = false
 
     init(_ keyring: Keyring, locator: Int?) { (self.keyring, self.locator) = (keyring, locator) }
 
-    /// Creates the keys for the records of a database.
+    /// Creates the keys for a database's records.
     convenience init(_ keyring: Keyring, of schema: String = "main", _ db: Database) throws {
         self.init(keyring, locator: try VaultRow.locator(of: schema, db))
     }
@@ -51,7 +50,7 @@ final class RecordKeys {
     /// Seals a record under the current generation.
     ///
     /// - Parameter data: the associated data that the record is bound to.
-    /// - Throws: ``VaultError`` with code `foreignKeyring` if the keyring has no key.
+    /// - Throws: ``VaultError`` with code `foreignKeyring` if the keyring has no record key for that generation.
     func seal(_ members: JSONObject, for data: [UInt8]) throws -> [UInt8] {
         let generation = keyring.currentGeneration
         guard let key = try key(.generation(generation)) else { throw Self.locked }
@@ -59,7 +58,7 @@ final class RecordKeys {
         return try prefix + SealedDocument.seal(members, key: key.secret, associatedData: data + prefix)
     }
 
-    /// Opens a record; nil if it does not open.
+    /// Opens a record. Returns nil if the record does not open.
     func open(_ sealed: [UInt8], for data: [UInt8]) throws -> JSONObject? {
         guard let form = RecordForm(sealed), let key = try key(form) else { return nil }
         switch form {
@@ -84,17 +83,17 @@ final class RecordKeys {
         return key
     }
 
-    /// The error for a keyring that has no key for records.
+    /// The error for a keyring that has no record keys.
     static var locked: VaultError {
         VaultError(.foreignKeyring, "the keyring lacks the key of this vault's records; use the newer keyring")
     }
 }
 
 extension VaultIndex {
-    /// Returns the keys for the records of a database.
+    /// Returns the keys for a database's records.
     ///
-    /// - Throws: ``VaultError`` with code `foreignKeyring` if the keyring has none; a record that does not open is then
-    ///   not damaged.
+    /// - Throws: ``VaultError`` with code `foreignKeyring` if the keyring has no record keys. In that case, a record
+    ///   that does not open is not damaged.
     func recordKeys(_ db: Database) throws -> RecordKeys {
         guard keyring.hasRecordKeys else { throw RecordKeys.locked }
         return try RecordKeys(keyring, db)

@@ -4,23 +4,23 @@ import VaultCrypto
 import VaultModel
 
 extension SealedTable {
-    /// The SQL condition for a record in the form that names a generation.
+    /// The SQL condition that a record has the form that names a generation.
     private var namesGeneration: String {
         let step = SealedDocument.step
         return "(typeof(\(column)) = 'blob' "
             + "AND length(\(column)) % \(step) = \((SealedValue.overhead + RecordForm.prefixBytes) % step))"
     }
 
-    /// The SQL expression for the bytes that name the generation.
+    /// The SQL expression for the bytes of a record that name its generation.
     private var prefix: String { "substr(\(column), 1, \(RecordForm.prefixBytes))" }
 
-    /// The SQL condition for a record that a generation seals.
+    /// Returns the SQL condition that a record is sealed under a generation.
     func isUnder(_ generation: Int) -> String {
         "(\(namesGeneration) AND \(prefix) = x'\(Hex.encode(RecordKeys.prefix(of: generation)))')"
     }
 
-    /// Returns the number of records that each generation seals, including records that do not open and generations
-    /// that no keyring has.
+    /// Returns the number of records sealed under each generation. It includes records that do not open, and
+    /// generations that no keyring has.
     func recordCounts(_ db: Database) throws -> [Int: Int] {
         guard try exists(db) else { return [:] }
         let rows = try Row.fetchCursor(
@@ -35,9 +35,10 @@ extension SealedTable {
         return counts
     }
 
-    /// Returns the number of records of each generation that is retired, or that the index knows but the keyring lacks.
+    /// Returns the number of records sealed under each generation that is retired, or that the index knows but the
+    /// keyring lacks.
     ///
-    /// Such records are not damaged: another keyring opens them.
+    /// Those records are not damaged, because another keyring opens them.
     func lackedRecordCounts(_ keyring: Keyring, _ db: Database) throws -> [Int: Int] {
         let lacked = try Self.lackedGenerations(keyring, db)
         return try recordCounts(db).filter { keyring.isRetired($0.key) || lacked.contains($0.key) }
@@ -48,31 +49,32 @@ extension SealedTable {
         Set(try GenerationRow.fetchAll(db).map(\.number)).subtracting(keyring.activeGenerations)
     }
 
-    /// Returns whether the record of a row names a generation that the index knows but the keyring merely lacks.
+    /// Returns whether a row's record names a generation that the index knows and that the keyring merely lacks.
     func isOfLackedGeneration(_ id: [UInt8], _ keyring: Keyring, _ db: Database) throws -> Bool {
         let statement = try db.cachedStatement(
             sql: "SELECT \(prefix) AS prefix FROM \(name) WHERE id = ? AND \(isPossible) AND \(namesGeneration)")
         guard let row = try Row.fetchOne(statement, arguments: [id.data]) else { return false }
         let number = RecordForm.number(in: (try row.column("prefix") as Data).array)
-        // No current keyring opens a record of a retired generation, so the backup's copy is better.
+        // No current keyring opens a record sealed under a retired generation, so the backup's copy is better.
         return try !keyring.isRetired(number) && Self.lackedGenerations(keyring, db).contains(number)
     }
 
-    /// Returns the number of records of all kinds that each generation seals.
+    /// Returns the number of records of all kinds sealed under each generation.
     static func allRecordCounts(_ db: Database) throws -> [Int: Int] {
         try all.reduce(into: [:]) { counts, table in counts.merge(try table.recordCounts(db), uniquingKeysWith: +) }
     }
 
-    /// Seals again, under a given generation, the next records that are not under it yet.
+    /// Takes the next records that are not yet sealed under a given generation, and seals them under it.
     ///
-    /// - Returns: the last id; nil if fewer rows than the limit were left. `unopened` counts records of the keyring's
-    ///   other generations that do not open and so still need their generation.
+    /// - Returns: the id to continue after, which is nil if fewer rows than the limit were left; the number of records
+    ///   sealed; and the number of records that do not open but name another of the keyring's generations, which they
+    ///   therefore still need.
     fileprivate func seal(
         under generation: Int, after last: Data, limit: Int, _ keyring: Keyring, _ keys: RecordKeys, _ db: Database
     ) throws -> (last: Data?, sealed: Int, unopened: Int) {
         guard try exists(db) else { return (nil, 0, 0) }
-        // The ids come first, because the loop replaces rows; records are read one at a time, because all could be
-        // large.
+        // The ids are read first, because the loop replaces rows. The records are read one at a time, because each of
+        // them could be large.
         let ids = try Data.fetchAll(
             db,
             sql: """
@@ -97,9 +99,10 @@ extension SealedTable {
 }
 
 extension VaultIndex {
-    /// Seals under the current generation the next records of a table that are not under it yet.
+    /// Takes a table's next records that are not yet sealed under the current generation, and seals them under it.
     ///
-    /// A power loss may undo this: both forms open, and no generation is removed before the log is emptied.
+    /// A power loss may undo this without harm, because both forms open, and no generation is removed before the log is
+    /// emptied.
     func sealRecords(
         of table: SealedTable, after last: Data, limit: Int
     ) throws -> (last: Data?, sealed: Int, unopened: Int) {
@@ -111,7 +114,7 @@ extension VaultIndex {
         }
     }
 
-    /// Seals under the current generation the records that an earlier format version wrote, if there may be any.
+    /// Seals records under the current generation if an earlier format version may have sealed them otherwise.
     ///
     /// If this is interrupted, the next owner continues.
     func sealFormerRecords() throws {
@@ -119,13 +122,14 @@ extension VaultIndex {
         do {
             try sealRecords()
         } catch let error as VaultError where error.code == .integrity {
-            // A damaged page is not a reason to refuse the vault; its records stay owed.
+            // A damaged page is no reason to refuse the vault. The records stay marked as still to be sealed.
             return
         }
         try write { db in try PendingMigration.remove(db) }
     }
 
-    /// Seals under the current generation every record that opens and is not yet under it.
+    /// Takes every record that opens and is not yet sealed under the current generation, and seals it under that
+    /// generation.
     func sealRecords() throws {
         for table in SealedTable.all {
             var last: Data? = Data()
@@ -133,6 +137,6 @@ extension VaultIndex {
         }
     }
 
-    /// Returns the number of records that each generation seals.
+    /// Returns the number of records sealed under each generation.
     package func recordUse() throws -> [Int: Int] { try read { db in try SealedTable.allRecordCounts(db) } }
 }

@@ -1,16 +1,16 @@
 package import VaultModel
 
-/// A reseal to be done, kept in the vault's settings until it is finished.
+/// A reseal that was ordered. It is kept in the vault's settings until it is finished.
 ///
 /// The next owner of the vault continues it.
 package struct ResealOrder: Hashable, Sendable {
-    /// The number of the reseal in this vault; each resource records the last reseal that it went through.
+    /// The reseal's number in this vault. Each resource records the number of the last reseal that it went through.
     package let run: Int64
     /// The resources to reseal, titles with all their parts; nil means every resource.
     package let resources: Set<ResourceID>?
     /// The maximum number of bytes per second; nil means no limit.
     package let bytesPerSecond: Int64?
-    /// The number of the last receipt before the run began; nil if that was not recorded.
+    /// The number of the last receipt before the run began; nil if it was not recorded.
     package let after: Int64?
 
     package init(run: Int64, resources: Set<ResourceID>?, bytesPerSecond: Int64?, after: Int64?) {
@@ -20,14 +20,14 @@ package struct ResealOrder: Hashable, Sendable {
         self.after = after
     }
 
-    /// Returns the order that results from a request and an unfinished order.
+    /// Returns the order that results from a request and the unfinished order, if any.
     ///
-    /// No work starts twice: an order that covers the request continues, and other orders are merged. Only a request
-    /// for everything starts a new run, unless the unfinished order is for everything, too.
+    /// No work starts twice: an unfinished order that covers the request continues, and any other is merged with it. If
+    /// an order is unfinished, a new run starts only if the request, unlike that order, is for everything.
     ///
     /// - Parameters:
     ///   - unfinished: the unfinished order, if any.
-    ///   - lastRun: the number of this vault's last run.
+    ///   - lastRun: the number of this vault's last reseal.
     ///   - after: the number of the last receipt.
     package static func order(
         for resources: Set<ResourceID>?, bytesPerSecond: Int64?, unfinished: ResealOrder?, lastRun: Int64, after: Int64
@@ -40,16 +40,16 @@ package struct ResealOrder: Hashable, Sendable {
             run: unfinished.run, resources: together, bytesPerSecond: bytesPerSecond, after: unfinished.after)
     }
 
-    /// Returns the same order with the new ids of its resources; a resource that `names` lacks keeps its id.
+    /// Returns the same order with its resources' new ids. A resource that is not in `names` keeps its id.
     func renamed(_ names: [ResourceID: ResourceID]) -> ResealOrder {
         ResealOrder(
             run: run, resources: resources.map { Set($0.map { names[$0] ?? $0 }) }, bytesPerSecond: bytesPerSecond,
             after: after)
     }
 
-    /// Returns whether its receipt is already written.
+    /// Returns whether the receipt for a resource is already written.
     ///
-    /// This is so if the owner was killed before it recorded the order as done.
+    /// This is the case if the owner was killed before it recorded the order as done.
     ///
     /// - Parameter subject: the resource's name in receipts; nil for an order for everything, which has one receipt.
     func isNoted(_ subject: String?, in receipts: [Receipt]) -> Bool {

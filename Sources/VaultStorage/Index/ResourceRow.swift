@@ -5,30 +5,30 @@ import VaultModel
 
 /// A row of `resource`. A value is nil if it is impossible or was not selected.
 ///
-/// Each value is independent: a resource without a possible key can still be evicted or removed.
+/// Each value is checked independently, so that a resource without a possible key can still be evicted or removed.
 struct ResourceRow: Sendable {
     let id: ResourceID
     /// The number of the key in use.
     let keyNumber: Int?
     let metadata: [UInt8]?
     let resourceClass: ResourceClass?
-    /// The hour in which it was last read.
+    /// The hour in which the resource was last read.
     let accessed: Int64?
 
-    /// The largest sealed metadata, in bytes: no writer writes larger ones.
+    /// The maximum size of sealed metadata, in bytes. No writer writes larger metadata.
     static let maxBytes = 8 << 20
 
     /// The columns, with null in place of metadata that is too large.
     static let columns = "id, key, \(PlainColumn.bounded("metadata", maxBytes)), class, accessed"
 
-    /// The SQL condition for a row with a possible id.
+    /// The SQL condition that a row holds a possible id.
     static let hasID = PlainColumn.isID("id")
     private static let hasClass = "(typeof(class) = 'text' AND class IN ('pinned', 'download', 'cache'))"
     private static let hasHour = PlainColumn.isWithin(PlainColumn.hours, "accessed")
 
-    /// Corrects classes and hours in place, as ``corrected(now:)`` does.
+    /// Corrects impossible classes and hours in place, in the same way as ``corrected(now:)``.
     ///
-    /// - Returns: the number of changes.
+    /// - Returns: the number of corrected values.
     static func correct(now: Int64, _ db: Database) throws -> Int {
         try db.execute(sql: "UPDATE resource SET class = 'download' WHERE NOT \(hasClass)")
         let classes = db.changesCount
@@ -38,8 +38,8 @@ struct ResourceRow: Sendable {
 
     /// Returns the columns of a row that may be damaged, with impossible values replaced.
     ///
-    /// A class or an hour is corrected, because no key depends on it; a key number becomes that of a first key, and
-    /// metadata becomes empty.
+    /// An impossible class or hour is corrected, because no key depends on it. An impossible key number is replaced
+    /// with the number of a first key, and impossible metadata with empty metadata.
     static func corrected(now: Int64) -> String {
         """
         id, CASE WHEN \(PlainColumn.isWithin(PlainColumn.numbers, "key")) THEN key ELSE 1 END,
@@ -49,7 +49,7 @@ struct ResourceRow: Sendable {
         """
     }
 
-    /// Creates the row; nil if its id is not one.
+    /// Creates the row; nil if its id is invalid.
     ///
     /// - Throws: `RowDecodingError` if the id has another type.
     init?(_ row: Row) throws {
@@ -63,7 +63,7 @@ struct ResourceRow: Sendable {
 
     /// Returns the row of a resource; nil if there is none.
     static func fetch(_ id: ResourceID, _ db: Database) throws -> ResourceRow? {
-        // Some callers visit every resource of a vault, so the compiled statement is reused.
+        // The compiled statement is reused, because some callers visit every resource of a vault.
         let statement = try db.cachedStatement(sql: "SELECT \(columns) FROM resource WHERE id = ?")
         return try Row.fetchOne(statement, arguments: [id.data]).flatMap { try ResourceRow($0) }
     }
@@ -86,7 +86,7 @@ struct ResourceRow: Sendable {
             arguments: [metadata.data, id.data])
     }
 
-    /// Deletes a resource with its keys and everything it holds; its segments become pending deletions.
+    /// Deletes a resource with its keys and everything it holds. Its segments become pending deletions.
     static func delete(_ id: ResourceID, _ db: Database) throws {
         try RepresentationRow.delete(of: id, db)
         try db.execute(sql: "DELETE FROM resource WHERE id = ?", arguments: [id.data])
@@ -110,7 +110,7 @@ struct ResourceRow: Sendable {
         return sealed
     }
 
-    /// Opens the metadata; nil if it does not open.
+    /// Opens the metadata. Returns nil if the metadata does not open.
     func openMetadata(under key: borrowing SecretKey) -> ResourceMetadata? {
         guard let metadata else { return nil }
         return SealedDocument.open(metadata, key: key, associatedData: Self.metadataData(id)).flatMap {
@@ -123,7 +123,7 @@ struct ResourceRow: Sendable {
     }
 }
 
-/// A row of `resourceKey`: a resource key, sealed under the wrapping key of a generation.
+/// A row of `resourceKey`: a resource key, sealed under a generation's wrapping key.
 struct ResourceKeyRow: Hashable, Sendable {
     let resource: ResourceID
     let number: Int
@@ -147,7 +147,7 @@ struct ResourceKeyRow: Hashable, Sendable {
         wrapped = (try row.column("wrapped") as Data).array
     }
 
-    /// Wraps a key; nil if the keyring lacks the generation.
+    /// Creates the row by wrapping a key; nil if the keyring lacks the generation.
     init?(
         wrapping key: borrowing SecretKey, of resource: ResourceID, number: Int, generation: Int, _ keyring: Keyring
     ) throws {
@@ -156,7 +156,7 @@ struct ResourceKeyRow: Hashable, Sendable {
         (self.resource, self.number, self.generation, self.wrapped) = (resource, number, generation, wrapped)
     }
 
-    /// Unwraps the key; nil if it does not open.
+    /// Unwraps the key. Returns nil if the key does not open.
     func key(_ keyring: Keyring) throws -> SharedKey? {
         try keyring.unwrap(wrapped, resource: resource, number: number, generation: generation)
     }
@@ -167,9 +167,9 @@ struct ResourceKeyRow: Hashable, Sendable {
         return try Row.fetchAll(statement, arguments: [resource.data]).map { try ResourceKeyRow($0) }
     }
 
-    /// Returns keys that a generation wraps, in order of resource and number, after the given one.
+    /// Returns the next keys that a generation wraps, in order of resource and number, starting after `last`.
     ///
-    /// Impossible rows are left out.
+    /// Rows with impossible values are left out.
     static func fetch(
         wrappedBy generation: Int, after last: ResourceKeyRow? = nil, limit: Int, _ db: Database
     ) throws -> [ResourceKeyRow] {
@@ -184,9 +184,10 @@ struct ResourceKeyRow: Hashable, Sendable {
         ).map { try ResourceKeyRow($0) }
     }
 
-    /// Counts the keys that a generation does not wrap, their resources, and the impossible rows among them.
+    /// Counts the keys that a generation does not wrap, the resources that have them, and those of their rows that hold
+    /// impossible values.
     ///
-    /// ``fetch(wrappedBy:after:limit:_:)`` returns none of the impossible rows.
+    /// ``fetch(wrappedBy:after:limit:_:)`` returns no row with impossible values.
     static func count(
         notWrappedBy generation: Int, _ db: Database
     ) throws -> (keys: Int, resources: Int, impossible: Int) {
@@ -208,7 +209,7 @@ struct ResourceKeyRow: Hashable, Sendable {
             arguments: [resource.data, number, generation, wrapped.data])
     }
 
-    /// Replaces another form of the same key; a key that was deleted since stays deleted.
+    /// Replaces a row of the same key that another generation wraps. If that row has been deleted, it stays deleted.
     func replace(_ old: ResourceKeyRow, _ db: Database) throws {
         let statement = try db.cachedStatement(
             sql: """
@@ -225,30 +226,30 @@ struct RepresentationRow: Sendable {
     let resource: ResourceID?
     let info: [UInt8]?
 
-    /// The largest sealed information, in bytes: no writer writes a larger one.
+    /// The maximum size of sealed information, in bytes. No writer writes larger information.
     static let maxBytes = 1 << 20
 
     /// The columns, with null in place of information that is too large.
     static let columns = "id, resource, state, \(PlainColumn.bounded("info", maxBytes))"
 
-    /// The SQL condition for a possible row.
+    /// The SQL condition that a row holds possible values.
     static let isPossible =
         "(\(PlainColumn.isID("id", byteCount: 16)) AND \(PlainColumn.isID("resource")) "
         + "AND \(PlainColumn.isSealed("info", upTo: maxBytes)))"
 
-    /// The columns of a row in a catalog, which may be damaged. An impossible state is corrected: no key depends on it.
+    /// The columns of a row that may be damaged. An impossible state is corrected, because no key depends on it.
     static let corrected = "id, resource, CASE WHEN \(hasState) THEN state ELSE 'serving' END, info"
     private static let hasState = "(typeof(state) = 'text' AND state IN ('filling', 'serving', 'superseded'))"
 
-    /// Corrects states in place, as ``corrected`` does.
+    /// Corrects impossible states in place, in the same way as ``corrected``.
     ///
-    /// - Returns: the number of changes.
+    /// - Returns: the number of corrected values.
     static func correct(_ db: Database) throws -> Int {
         try db.execute(sql: "UPDATE representation SET state = 'serving' WHERE NOT \(hasState)")
         return db.changesCount
     }
 
-    /// Creates the row; nil if its id is not one.
+    /// Creates the row; nil if its id is invalid.
     ///
     /// - Throws: `RowDecodingError` if the id has another type.
     init?(_ row: Row) throws {
@@ -266,7 +267,7 @@ struct RepresentationRow: Sendable {
 
     /// Adds a representation that is being filled.
     ///
-    /// - Parameter isServing: whether the resource is to be read from it already.
+    /// - Parameter isServing: whether the resource is already to be read from this representation.
     static func insert(
         _ id: RepresentationID, of resource: ResourceID, info: [UInt8], isServing: Bool = false, _ db: Database
     ) throws {
@@ -279,14 +280,15 @@ struct RepresentationRow: Sendable {
             arguments: [info.data, id.data])
     }
 
-    /// Deletes the representations of a resource; their segments become pending deletions.
+    /// Deletes a resource's representations. Their segments become pending deletions.
     ///
     /// - Parameter kept: a representation to keep.
     static func delete(of resource: ResourceID, except kept: RepresentationID? = nil, _ db: Database) throws {
         try delete("resource = ? AND id IS NOT ?", [resource.data, kept?.data], db)
     }
 
-    /// Deletes the representations that have nothing to serve; their segments become pending deletions.
+    /// Deletes the representations that are still being filled and have nothing to serve. Their segments become pending
+    /// deletions.
     static func deleteFilling(_ db: Database) throws { try delete("state = 'filling'", [], db) }
 
     private static func delete(_ condition: String, _ arguments: StatementArguments, _ db: Database) throws {
@@ -311,9 +313,9 @@ struct RepresentationRow: Sendable {
         return sealed
     }
 
-    /// Opens the information; nil if it does not open.
+    /// Opens the information. Returns nil if the information does not open.
     ///
-    /// - Parameter resource: the resource's id when the information was sealed.
+    /// - Parameter resource: the id that the resource had when the information was sealed.
     func openInfo(of resource: ResourceID, under key: borrowing SecretKey) -> JSONObject? {
         info.flatMap { SealedDocument.open($0, key: key, associatedData: Self.infoData(resource, id)) }
     }

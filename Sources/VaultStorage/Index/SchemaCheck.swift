@@ -4,8 +4,8 @@ import VaultModel
 
 /// Compares the schema of a database with the one that the vault creates.
 ///
-/// SQLite would obey anything else in the schema: a trigger could keep copies of keys, and a view could take the place
-/// of a table.
+/// SQLite would act on anything else in the schema: a trigger could keep copies of keys, and a view could take the
+/// place of a table.
 enum SchemaCheck {
     /// An entry of `sqlite_schema`.
     struct Entry: Hashable {
@@ -36,26 +36,27 @@ enum SchemaCheck {
         try db.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
     }
 
-    /// Requires that a database is a vault's index or its backup, and has its schema.
+    /// Requires that a database is a vault's index or its backup, and that it has the given schema.
     static func requireKind(_ db: Database, _ statements: [String], optional: [String] = []) throws {
         guard try Int.fetchOne(db, sql: "PRAGMA application_id") == IndexSchema.applicationID else {
             throw VaultError(.noVault, "this is not the index of a vault; give the vault's folder")
         }
         guard let version = try Int.fetchOne(db, sql: "PRAGMA user_version"), IndexSchema.versions.contains(version)
         else { throw VaultError(.noVault, "this vault was written by a newer version; use that version") }
-        // Only an older vault lacks what this version adds.
+        // Only an older vault may lack what this version adds.
         let isOlder = version < IndexSchema.versions.upperBound
         try require(isOlder ? statements : statements + optional, optional: isOlder ? optional : [], db)
     }
 
-    /// Requires that a database has the tables and indices of these statements, and nothing else.
+    /// Requires that a database has the tables and indices that these statements create, and nothing else.
     ///
     /// It reads only the schema.
     ///
     /// - Parameters:
-    ///   - optional: statements that are allowed but not required: those that this version adds to an older vault.
+    ///   - optional: statements for tables and indices that are allowed but not required, because this version adds
+    ///     them to an older vault.
     ///   - schema: the name of an attached database.
-    /// - Throws: ``VaultError`` with code `integrity`.
+    /// - Throws: ``VaultError`` with code `integrity` if the schema differs.
     static func require(
         _ statements: [String], optional: [String] = [], of schema: String = "main", _ db: Database
     ) throws {
@@ -69,7 +70,7 @@ enum SchemaCheck {
         }
         let required = Set(statements.map(Entry.init))
         let found = Set(entries)
-        // Two tables in the same tree would overwrite each other.
+        // Each entry needs a tree of its own, because two tables in the same tree would overwrite each other.
         let pages = Set(try rows.map { try $0.column("rootpage") as Int64 })
         guard found.count == entries.count, pages.count == rows.count, found.isSuperset(of: required),
             found.subtracting(required).isSubset(of: Set(optional.map(Entry.init)))
@@ -83,11 +84,12 @@ enum SchemaCheck {
 
     /// Returns the words of a statement, whatever its spacing.
     ///
-    /// The names of the vault's tables lose their quotes, because SQLite quotes the name of a renamed table. No other
-    /// word loses them, since a word can mean something else without its quotes.
+    /// Quotes around the names of the vault's tables are dropped, because SQLite quotes the name of a renamed table.
+    /// All other quotes are kept, because a word can have another meaning without its quotes.
     static func words(of sql: String) -> [String] { ownWords[sql] ?? parsedWords(of: sql) }
 
-    /// The words of this program's own statements: an index has them verbatim, and each start checks them all.
+    /// The words of this program's own statements. They are kept because an index has these statements verbatim, and
+    /// each start of the program checks all of them.
     private static let ownWords = Dictionary(
         uniqueKeysWithValues: IndexSchema.all.map { ($0, parsedWords(of: $0)) })
 
@@ -119,7 +121,7 @@ enum SchemaCheck {
     private static let quotes: [Unicode.Scalar: Unicode.Scalar] = ["\"": "\"", "'": "'", "`": "`", "[": "]"]
 
     private static func isLetter(_ scalar: Unicode.Scalar) -> Bool {
-        // Every start of the command checks the schema, and Unicode's tables would take most of that time.
+        // Every start of the command checks the schema, and lookups in Unicode's tables would take most of that time.
         switch scalar {
         case "a"..."z", "A"..."Z", "0"..."9", "_": true
         default: !scalar.isASCII

@@ -3,13 +3,13 @@ package import VaultModel
 
 /// The metadata of a resource, sealed in `resource.metadata`.
 package struct ResourceMetadata: Sendable {
-    /// The URL as the caller gave it.
+    /// The URL as the caller stated it.
     package var url: String
-    /// The bytes whose hash is the resource's id.
+    /// The bytes whose keyed hash is the resource's id.
     package internal(set) var cacheKey: [UInt8]
-    /// The representation that is read, once there is one.
+    /// The representation from which the resource is read; nil until there is one.
     package var serving: RepresentationID?
-    /// The time of creation, in seconds since 1970.
+    /// When the resource was created, in seconds since 1970.
     package let created: Int64
     /// All members, including those that this version does not know.
     var members: JSONObject
@@ -45,14 +45,14 @@ package struct ResourceMetadata: Sendable {
 }
 
 extension ResourceMetadata {
-    /// Whether a manifest or a redirect named the URL, rather than the operator. Such a URL is fetched only from public
-    /// addresses.
+    /// Whether the URL came from a manifest or a redirect rather than from the operator. If so, it is fetched only from
+    /// public addresses.
     package var isDerived: Bool {
         get { members["derived"] == .bool(true) }
         set { members["derived"] = newValue ? .bool(true) : nil }
     }
 
-    /// The request fields to send to the origin, and the origin to which they belong.
+    /// The request header fields, and the only origin to which they are sent.
     ///
     /// Invalid members count as absent.
     package var fields: OriginFields? {
@@ -71,7 +71,7 @@ extension ResourceMetadata {
         set { members["mode"] = newValue.map { .string($0.rawValue) } }
     }
 
-    /// Whether the resource has a mode of its own, known to this version or not.
+    /// Whether the resource has a mode of its own, whether or not this version knows that mode.
     var hasMode: Bool {
         if case .string? = members["mode"] { true } else { false }
     }
@@ -79,7 +79,7 @@ extension ResourceMetadata {
 
 // The name of a title, and the resources that belong to it.
 extension ResourceMetadata {
-    /// The title's id, if its resource id no longer begins with it because the resource id was computed again.
+    /// The title's id, if the resource id no longer begins with it because the resource id was computed anew.
     ///
     /// An invalid member counts as absent.
     package var keptID: TitleID? {
@@ -87,13 +87,13 @@ extension ResourceMetadata {
         set { members["id"] = newValue.map { .string($0.description) } }
     }
 
-    /// The name that a person sees; nil if none was given or found.
+    /// The name that a person sees; nil if none was set or found.
     package var name: String? {
         get { if case .string(let name)? = members["name"] { name } else { nil } }
         set { members["name"] = newValue.map { .string($0) } }
     }
 
-    /// The playing time of its media, in milliseconds; nil if the media does not state it.
+    /// The playing time of the title's media, in milliseconds; nil if the media does not state it.
     ///
     /// An invalid member counts as absent.
     package var duration: Int64? {
@@ -101,13 +101,14 @@ extension ResourceMetadata {
         set { members["duration"] = newValue.map { .integer($0) } }
     }
 
-    /// What was fetched of a title, if the resource is the manifest that names it.
+    /// The record of what was fetched of a title, if the resource is the title's manifest.
     package var title: JSONObject? {
         get { members["title"].flatMap { try? JSONObject($0, name: "title") } }
         set { members["title"] = newValue.map { .object($0.members) } }
     }
 
-    /// The titles that the resource is a part of, each as the cache key of its manifest, which outlives the locator.
+    /// The titles that the resource is a part of. Each is identified by its manifest's cache key, which stays the same
+    /// when the locator changes.
     ///
     /// Invalid members count as absent.
     package var partOf: [[UInt8]] {
@@ -121,22 +122,22 @@ extension ResourceMetadata {
         }
     }
 
-    /// Whether the resource was requested or pinned by its own name, so that it stays when its titles are removed or
+    /// Whether the resource was requested or pinned by its own name, so that it is kept when its titles are removed or
     /// evicted.
     package var isOwn: Bool {
         get { members["own"] == .bool(true) }
         set { members["own"] = newValue ? .bool(true) : nil }
     }
 
-    /// Whether ``partOf`` has every title that was added to it.
+    /// Whether ``partOf`` still has every title that was added to it.
     var namesAllTitles: Bool { partOf.count < Self.maxTitles }
 
-    /// Maximum titles that share a part; if there are more, the latest count.
+    /// The maximum number of titles that a part records. If more titles share it, only the latest are recorded.
     private static let maxTitles = 64
 }
 
 extension ResourceMetadata {
-    /// The number of the reseal that gave the resource its key in use; 0 for its first key.
+    /// The number of the reseal that created the resource's key in use; 0 if that is its first key.
     var resealRun: Int64 {
         get {
             guard case .integer(let run)? = members["reseal"] else { return 0 }
@@ -146,15 +147,15 @@ extension ResourceMetadata {
     }
 }
 
-/// The information on a representation, sealed in `representation.info`.
+/// The information about a representation, sealed in `representation.info`.
 package struct RepresentationInfo: Sendable {
     /// The position among the resource's representations, counted from 1 in the order of their creation.
     package let sequence: Int64
-    /// Length, type, validators, range support.
+    /// The length, type, validators and range support.
     package var information: ContentInformation
-    /// When it was first fetched, in seconds since 1970.
+    /// When the representation was first fetched, in seconds since 1970.
     package let retrieved: Int64
-    /// How long it counts as current; nil if that was not recorded.
+    /// How long the representation counts as current; nil if that was not recorded.
     package var freshness: Freshness?
     /// All members, including those that this version does not know.
     private var members: JSONObject
@@ -177,9 +178,10 @@ package struct RepresentationInfo: Sendable {
                 validators: Validators(
                     entityTag: tag.flatMap { EntityTag($0) }, lastModified: try object.optionalString("lastModified")),
                 supportsRanges: try object.bool("ranges"))
-            // Older vaults have none. A value that is not a URL costs only the references of a redirected manifest.
+            // Older vaults have no location. If the value is not a URL, only the references in a redirected manifest
+            // are lost.
             if case .string(let text)? = object["location"] { information.location = try? MediaURL(text) }
-            // A value that is not a URL counts as unknown, as in older vaults.
+            // A value that is not a URL counts as unknown, as does the missing value in older vaults.
             if case .string(let text)? = object["source"] { information.source = try? MediaURL(text) }
             information.isImported = object["imported"] == .bool(true)
             if case .array(let hosts)? = object["privateHosts"] {
@@ -215,7 +217,7 @@ package struct RepresentationInfo: Sendable {
 
 // The freshness of a representation, stored among the members of its information.
 extension Freshness {
-    /// Creates a freshness from members; nil if they are invalid, which costs only one more revalidation.
+    /// Creates a freshness from members; nil if they are invalid, which only causes one more revalidation.
     init?(_ object: JSONObject) {
         guard let checked = try? object.integer("checked"), let lifetime = try? object.integer("lifetime"),
             let isStrict = try? object.bool("strict")
@@ -230,9 +232,10 @@ extension Freshness {
     }
 }
 
-/// JSON sealed into a column, padded with spaces to a multiple of 256 bytes so that lengths reveal little.
+/// JSON that is sealed into a column. It is padded with spaces to a multiple of 256 bytes, so that its length reveals
+/// little.
 enum SealedDocument {
-    /// Plaintext is padded to a multiple of this many bytes.
+    /// The number of bytes to a multiple of which plaintext is padded.
     static let step = 256
 
     static func seal(_ object: JSONObject, key: borrowing SecretKey, associatedData: [UInt8]) throws -> [UInt8] {

@@ -2,27 +2,28 @@ import GRDB
 import VaultCrypto
 package import VaultModel
 
-/// The rows of a resource and of what it holds, as read.
+/// The rows of a resource, its keys, its representations and their segments, as read and not yet opened.
 ///
-/// The rows of many resources are read together, then opened without the database: several at a time, and while the
-/// next are being read.
+/// The rows of many resources are read together, and then opened without the database. Several resources can therefore
+/// be opened at a time, while the next are being read.
 package struct SealedResource: Sendable {
     let row: ResourceRow
     private(set) var keys: [ResourceKeyRow] = []
     private(set) var representations: [RepresentationID: RepresentationRow] = [:]
     private(set) var segments: [RepresentationID: [SegmentDescription]] = [:]
     private(set) var badBlocks: [SegmentID: Set<Int>] = [:]
-    /// Whether a row of its keys or bad blocks holds an impossible value.
+    /// Whether one of the rows for its keys or bad blocks holds an impossible value.
     private(set) var isDamaged = false
 
     package var id: ResourceID { row.id }
-    /// Its class; nil if the row has an impossible one.
+    /// The resource's class; nil if the row has an impossible one.
     package var resourceClass: ResourceClass? { row.resourceClass }
 
-    /// Maximum resources whose rows one statement reads.
+    /// The maximum number of resources whose rows one statement reads.
     private static let batch = 500
 
-    /// Reads what belongs to rows of `resource`. The rows are in the order of their ids, and so is the result.
+    /// Reads everything that belongs to rows of `resource`. The rows must be in ascending order of their ids, and the
+    /// result is in the same order.
     static func fetch(_ rows: [ResourceRow], _ db: Database) throws -> [SealedResource] {
         try stride(from: 0, to: rows.count, by: batch).flatMap { first in
             try fetch(batch: rows[first..<min(first + batch, rows.count)], db)
@@ -33,7 +34,7 @@ package struct SealedResource: Sendable {
         var resources = rows.map { SealedResource(row: $0) }
         let ids = rows.map(\.id)
         let places = Dictionary(zip(ids, resources.indices)) { first, _ in first }
-        // The key rows of a page are contiguous, except that rows of parts may lie between them.
+        // The page's key rows are contiguous, except that the key rows of parts may lie between them.
         let keys = try Row.fetchCursor(
             try db.cachedStatement(
                 sql: "SELECT \(ResourceKeyRow.columns) FROM resourceKey WHERE resource BETWEEN ? AND ?"),
@@ -85,21 +86,21 @@ package struct SealedResource: Sendable {
         }
     }
 
-    /// Visits the rows that a statement selects; its `(?)` becomes the list of ids.
+    /// Visits the rows that a statement selects. The list of ids takes the place of `(?)` in the statement.
     private static func forEach<Kind>(
         _ sql: String, _ ids: [Identifier<Kind>], _ db: Database, _ body: (Row) throws -> Void
     ) throws {
         guard !ids.isEmpty else { return }
         let list = databaseQuestionMarks(count: ids.count)
         let statement = try db.cachedStatement(sql: sql.replacing("(?)", with: "(\(list))"))
-        // A cursor does not copy rows.
+        // A cursor is used because it does not copy rows.
         let rows = try Row.fetchCursor(statement, arguments: StatementArguments(ids.map(\.data)))
         while let row = try rows.next() { try body(row) }
     }
 }
 
 extension VaultIndex {
-    /// Reads the rows of resources, in the order of their ids; resources that the vault does not have are left out.
+    /// Reads the rows of resources, in the order of their ids. Resources that the vault does not have are left out.
     package func sealedResources(_ ids: some Sequence<ResourceID>) throws -> [SealedResource] {
         try read { db in
             let sorted = ids.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
@@ -107,9 +108,9 @@ extension VaultIndex {
         }
     }
 
-    /// Reads the rows of a page of resources in the order of their ids, after the given one.
+    /// Reads the rows of the page of resources that follows a given id, in the order of their ids.
     ///
-    /// - Parameter parts: whether to read parts of titles, too.
+    /// - Parameter parts: whether to read the parts of titles, too.
     package func sealedResources(after: ResourceID?, limit: Int, parts: Bool = true) throws -> [SealedResource] {
         try read { db in
             let condition =
@@ -128,9 +129,9 @@ extension VaultIndex {
 
     /// Opens the rows of a resource, without the database.
     ///
-    /// - Throws: ``VaultError`` with code `integrity` if they do not open.
+    /// - Throws: ``VaultError`` with code `integrity` if the rows do not open.
     func open(_ sealed: SealedResource) throws -> StoredResource {
-        // An impossible value makes its own resource count as damaged, not the page that includes it.
+        // An impossible value makes only its own resource count as damaged, not the whole page.
         try IndexError.translating {
             guard !sealed.isDamaged else { throw IndexError.damaged }
             let opened = try OpenedResource(sealed.row, sealed.keys, keyring)
@@ -145,7 +146,7 @@ extension VaultIndex {
         }
     }
 
-    /// Opens the rows of a resource; nil if they do not open.
+    /// Opens the rows of a resource. Returns nil if the rows do not open.
     package func openIfSound(_ sealed: SealedResource) throws -> StoredResource? {
         do {
             return try open(sealed)

@@ -6,28 +6,28 @@ import VaultModel
 /// A table of sealed records, each bound to its table and its id, and sealed under the record key of a generation.
 ///
 /// Every table in ``all`` has the same guarantees: its records are backed up, restored, rewrapped, destroyed with their
-/// generation, erased when deleted, verified and repaired. A table that is not in the list is not opened.
+/// generation, erased when deleted, verified and repaired. A table that is not in this list is not opened.
 struct SealedTable: Sendable {
     let name: String
-    /// The column of the sealed record.
+    /// The name of the column that holds the sealed record.
     let column: String
-    /// The name of its records in messages, in the plural.
+    /// The name of the table's records in messages, in the plural.
     let title: String
-    /// The statement that creates it, for a vault that lacks it.
+    /// The statement that creates the table in a vault that lacks it.
     let statement: String
     /// The size of an id, in bytes.
     let idByteCount: Int
-    /// The largest sealed record, in bytes: no writer writes a larger one.
+    /// The maximum size of a sealed record, in bytes. No writer writes a larger one.
     let maxBytes: Int
-    /// Maximum rows that are opened.
+    /// The number of opened records at which no further page of rows is opened.
     let maxCount: Int
-    /// Whether a record's id is that of a resource, with which the record is deleted.
+    /// Whether a record's id is a resource's id, so that the record is deleted with the resource.
     let isOfResource: Bool
-    /// Whether a record may hold a secret that must not outlive its replacement.
+    /// Whether a record may hold a secret, so that the old record must be erased when it is replaced.
     let isSecret: Bool
-    /// The error for a record that is too large.
+    /// The error message for a record that is too large.
     private let tooLarge: String
-    /// Whether opened members are a record of this table.
+    /// Whether opened members are a valid record of this table.
     let isRecord: @Sendable (_ id: [UInt8], JSONObject) -> Bool
 
     init(
@@ -42,16 +42,16 @@ struct SealedTable: Sendable {
 
     // MARK: SQL
 
-    /// The SQL condition for a possible row.
+    /// The SQL condition that a row holds possible values.
     var isPossible: String { isPossible() }
 
-    /// The same condition for a table under another name.
+    /// Returns the same condition for a table under an alias.
     func isPossible(of alias: String? = nil) -> String {
         let record = alias.map { "\($0).\(column)" } ?? column
         return "(\(hasID(alias)) AND \(PlainColumn.isSealed(record, upTo: maxBytes)))"
     }
 
-    /// The SQL condition for a row with a possible id.
+    /// Returns the SQL condition that a row holds a possible id.
     func hasID(_ alias: String? = nil) -> String {
         PlainColumn.isID(alias.map { "\($0).id" } ?? "id", byteCount: idByteCount)
     }
@@ -60,10 +60,10 @@ struct SealedTable: Sendable {
     /// one.
     var corrected: String { "id, CASE WHEN \(isPossible) THEN \(column) ELSE x'' END" }
 
-    /// The SQL condition for the row of an id, with one argument.
+    /// The SQL condition that selects the row of an id, which is the condition's only argument.
     ///
-    /// A search by key would read the whole row to compare it, however large it is. With `+id`, SQLite does not search
-    /// by key, and a table with one row needs no search.
+    /// A search by key would read the whole row to compare it, however large the row is. With `+id`, SQLite does not
+    /// search by key, and a table with one row needs no search.
     private var isRow: String { maxCount == 1 ? "+id = ?" : "id = ?" }
 
     /// Returns whether a database has the table, which older vaults lack.
@@ -85,9 +85,9 @@ struct SealedTable: Sendable {
         return sealed
     }
 
-    /// Opens a record; nil if it does not open, or is not a record of this table.
+    /// Opens a record. Returns nil if it does not open or is not a record of this table.
     ///
-    /// - Parameter former: the record's id when it was sealed, if it has changed since.
+    /// - Parameter former: the id that the record had when it was sealed, if the id has changed since.
     func open(_ sealed: [UInt8], of id: [UInt8], sealedAs former: [UInt8]? = nil, _ keys: RecordKeys) throws
         -> JSONObject?
     {
@@ -105,7 +105,7 @@ struct SealedTable: Sendable {
         case members(JSONObject)
     }
 
-    /// Opens the row of an id.
+    /// Returns the content of the row of an id.
     func content(of id: [UInt8], _ keys: RecordKeys, in schema: String = "main", _ db: Database) throws -> Content {
         guard try exists(in: schema, db) else { return .missing }
         let row = try Row.fetchOne(
@@ -120,10 +120,11 @@ struct SealedTable: Sendable {
         return .members(members)
     }
 
-    /// Opens the rows after an id, in the order of their ids. Only one record at a time is in memory.
+    /// Opens the rows that follow an id, in the order of their ids. Only one record at a time is in memory.
     ///
-    /// - Parameter body: receives the id and the members of each row that opens, and returns whether it is a record.
-    /// - Returns: the last id; nil if fewer rows than the limit were left.
+    /// - Parameter body: receives the id and the members of each row that opens, and returns whether they are a record
+    ///   of this table.
+    /// - Returns: the id to continue after; nil if fewer rows than the limit were left.
     func open(
         after last: Data, limit: Int, _ keys: RecordKeys, _ db: Database, _ body: ([UInt8], JSONObject) throws -> Bool
     ) throws -> Data? {
@@ -147,14 +148,15 @@ struct SealedTable: Sendable {
 
     private static let pageSize = 1000
 
-    /// Opens all rows, up to about the maximum that writers write.
+    /// Opens all rows, or stops after the page with which ``maxCount`` records have been opened.
     ///
-    /// - Returns: the number of rows that do not open, or are not records of this table.
+    /// - Returns: the number of rows that do not open or are not records of this table. It includes rows that were not
+    ///   reached.
     func open(_ keys: RecordKeys, _ db: Database, _ body: ([UInt8], JSONObject) throws -> Bool) throws -> Int {
         let count = try rowCount(db)
         var opened = 0
         var last: Data? = Data()
-        // Rows that do not open must not hide those that do.
+        // Only records that open count towards the maximum, so that other rows cannot hide them.
         while let after = last, opened < maxCount {
             last = try open(after: after, limit: Self.pageSize, keys, db) { id, members in
                 let isRecord = try body(id, members)
@@ -165,37 +167,37 @@ struct SealedTable: Sendable {
         return count - opened
     }
 
-    /// Returns the number of rows that do not open, or are not records of this table.
+    /// Returns the number of rows that do not open or are not records of this table.
     func unreadableCount(_ keys: RecordKeys, _ db: Database) throws -> Int { try open(keys, db, isRecord) }
 
-    /// Returns the number of rows, including impossible ones.
+    /// Returns the number of rows, including rows with impossible values.
     func rowCount(_ db: Database) throws -> Int {
         try exists(db) ? Int.fetchOne(db, sql: "SELECT count(*) FROM \(name)") ?? 0 : 0
     }
 
     // MARK: Writing
 
-    /// Seals a record and writes it, replacing the previous one in its row.
+    /// Seals a record and writes it, replacing any previous record with the same id.
     func write(_ members: JSONObject, of id: [UInt8], _ keys: RecordKeys, _ db: Database) throws {
-        // An owner that had no space for the table when it opened the vault may have space now.
+        // The table may be missing, because the disk may have had no space for it when the owner opened the vault.
         if try !exists(db) { try db.execute(sql: IndexSchema.ifAbsent(statement)) }
         let sealed = try seal(members, of: id, keys)
         if isSecret, try Bool.fetchOne(db, sql: "SELECT 1 FROM \(name) WHERE \(isRow)", arguments: [id.data]) != nil {
             try PendingErasure.record(db)
         }
-        // The table has no other row, and finding one by its key would read it, however large it is.
+        // The table has no other row, and finding this row by its key would read it, however large it is.
         if maxCount == 1 { try db.execute(sql: "DELETE FROM \(name)") }
         let statement = try db.cachedStatement(sql: "INSERT OR REPLACE INTO main.\(name) VALUES (?, ?)")
         try statement.execute(arguments: [id.data, sealed.data])
     }
 
-    /// Writes another form of a record that has a row; one that was deleted since stays deleted.
+    /// Replaces the sealed form of a record in its row. If the row has been deleted, it stays deleted.
     func replace(_ sealed: [UInt8], of id: [UInt8], _ db: Database) throws {
         let statement = try db.cachedStatement(sql: "UPDATE main.\(name) SET \(column) = ? WHERE \(isRow)")
         try statement.execute(arguments: [sealed.data, id.data])
     }
 
-    /// Writes a sealed record that was lost, whether or not it has a row.
+    /// Writes a sealed record that was lost, whether or not it still has a row.
     func restore(_ sealed: [UInt8], of id: [UInt8], _ db: Database) throws {
         try replace(sealed, of: id, db)
         guard db.changesCount == 0 else { return }
@@ -203,9 +205,9 @@ struct SealedTable: Sendable {
             sql: "INSERT INTO main.\(name) (id, \(column)) VALUES (?, ?)", arguments: [id.data, sealed.data])
     }
 
-    /// Deletes rows.
+    /// Deletes the rows of the given ids.
     ///
-    /// - Parameter isForgotten: whether to erase copies of them, too.
+    /// - Parameter isForgotten: whether to have all copies of the rows erased, too.
     func delete(_ ids: [[UInt8]], isForgotten: Bool = true, _ db: Database) throws {
         guard !ids.isEmpty, try exists(db) else { return }
         let statement = try db.cachedStatement(sql: "DELETE FROM \(name) WHERE \(isRow)")
@@ -216,7 +218,7 @@ struct SealedTable: Sendable {
         if isForgotten { try PendingErasure.record(db) }
     }
 
-    /// Deletes all rows, including those that do not open, and has their copies erased.
+    /// Deletes all rows, including those that do not open, and has all copies of them erased.
     func deleteAll(_ db: Database) throws {
         guard try exists(db) else { return }
         try ErasedRow.insert(name, ErasedRow.all, db)
@@ -226,7 +228,7 @@ struct SealedTable: Sendable {
 
     /// Deletes the rows that do not open.
     ///
-    /// - Parameter kept: generations whose records stay.
+    /// - Parameter kept: the generations whose records are kept although they do not open.
     func deleteUnreadable(_ keys: RecordKeys, keeping kept: [Int] = [], _ db: Database) throws {
         guard try exists(db) else { return }
         var sound: Set<[UInt8]> = []
@@ -248,8 +250,8 @@ struct SealedTable: Sendable {
 
     /// Seals the records of renamed resources again, bound to their new ids.
     ///
-    /// - Parameter former: the former id of each resource by its present one, which the schema has already given to the
-    ///   rows.
+    /// - Parameter former: the former id of each resource, keyed by its new id. The rows already have the new ids,
+    ///   because the schema updates them with the resource's row.
     func rename(_ former: [[UInt8]: [UInt8]], _ keys: RecordKeys, _ db: Database) throws {
         guard isOfResource, try exists(db) else { return }
         for (id, formerID) in former where id != formerID {

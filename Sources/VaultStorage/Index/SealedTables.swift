@@ -2,20 +2,20 @@ import VaultModel
 
 // The declarations of all sealed tables.
 extension SealedTable {
-    /// The settings of the vault, in its own row.
+    /// The vault's settings, in the vault's own row.
     static let settings = SealedTable(
         name: "vault", column: "settings", title: "settings", statement: IndexSchema.vault,
         idByteCount: VaultKind.byteCount, maxBytes: VaultRow.maxBytes, maxCount: 1,
         tooLarge: "the vault's settings are too large; remove some of the rules",
         isRecord: { VaultSettings($1) != nil })
-    /// How origins are reached. These settings may be large, and the others are sealed again whenever bytes are stored,
-    /// so these have a row of their own.
+    /// The settings for reaching origins. They have a row of their own because they may be large, and the other
+    /// settings are sealed again whenever bytes are stored.
     static let network = SealedTable(
         name: "network", title: "network settings", statement: IndexSchema.network, idByteCount: VaultKind.byteCount,
-        // All settings at their limits take a quarter of this.
+        // If all network settings are at their limits, they take a quarter of this.
         maxBytes: 4 << 20, maxCount: 1, isSecret: true,
         tooLarge: "the network settings are too large; leave some out", isRecord: { _, _ in true })
-    /// Tokens, named links and sessions that the vault has issued. One without a row is not accepted.
+    /// The tokens, named links and sessions that the vault has issued. None is accepted without its row.
     static let grants = SealedTable(
         name: "accessGrant", title: "tokens, links and sessions", statement: IndexSchema.accessGrant,
         idByteCount: GrantKind.byteCount, maxBytes: 64 << 10, maxCount: 2 * AccessGrant.maxCount,
@@ -38,23 +38,23 @@ extension SealedTable {
         maxBytes: 16 << 10, maxCount: 2 * Viewer.maxCount, isSecret: true,
         tooLarge: "the record of a viewer is too large; shorten the name",
         isRecord: { id, members in ViewerID(bytes: id).flatMap { Viewer(id: $0, members) } != nil })
-    /// The viewers with whom titles are shared: one row for each shared title, under its resource id and deleted with
-    /// it.
+    /// The viewers with whom titles are shared: one row for each shared title. The row has the title's resource id, and
+    /// is deleted with the title.
     static let shares = SealedTable(
         name: "share", title: "shares of titles", statement: IndexSchema.share, idByteCount: ResourceKind.byteCount,
         maxBytes: 16 << 10, maxCount: 1_000_000, isOfResource: true,
         tooLarge: "the title is shared with too many viewers; share it with fewer",
         isRecord: { TitleShare($1) != nil })
-    /// How far titles were played: a row for each viewer, and for the owner under the id of the vault.
+    /// How far titles were played: one row for each viewer, and one for the owner under the vault's id.
     static let positions = SealedTable(
         name: "position", title: "positions of viewers", statement: IndexSchema.position,
         idByteCount: ViewerKind.byteCount, maxBytes: 1 << 20, maxCount: 2 * Viewer.maxCount,
         tooLarge: "the positions of a viewer are too many; they are not kept",
         isRecord: { PlaybackPositions($1) != nil })
 
-    /// All sealed tables. No other list of them exists.
+    /// All sealed tables. There is no other list of them.
     static let all = [settings, network, grants, downloads, subscriptions, viewers, shares, positions]
 
-    /// The records with a table of their own, whose rows are an id and a record: all but the settings.
+    /// The tables whose rows consist of an id and a sealed record: all tables but the one that holds the settings.
     static let own = all.filter { $0.name != settings.name }
 }

@@ -2,17 +2,18 @@ import Foundation
 import GRDB
 import VaultModel
 
-/// A row of `segment`, as stored: its values may be impossible.
+/// A row of `segment` as it is stored, possibly with impossible values.
 struct SegmentRow: Sendable {
     let id: SegmentID
-    /// The segment that the row describes; nil if its numbers are impossible, so that it is a gap, never wrong bytes.
+    /// The segment that the row describes; nil if the row's values are impossible. The row's range then counts as a
+    /// gap, so that wrong bytes are never served.
     let description: SegmentDescription?
-    /// Whether it is still being written.
+    /// Whether the segment is still being written.
     let isOpen: Bool
-    /// The bytes that the row names; nil if no such bytes can exist.
+    /// The range of bytes that the row states; nil if that range is impossible.
     let range: ByteRange?
 
-    /// Creates the row; nil if its id is not one.
+    /// Creates the row; nil if its id is invalid.
     ///
     /// - Throws: `RowDecodingError` if the id has another type.
     init?(_ row: Row) throws {
@@ -45,29 +46,30 @@ struct SegmentRow: Sendable {
 
     // MARK: Reading
 
-    /// Returns the possible segments that a condition selects.
+    /// Returns the segments that a condition selects, without rows that hold impossible values.
     ///
-    /// - Parameter condition: what follows `WHERE`, including the order and the limit.
+    /// - Parameter condition: the SQL text that follows `WHERE`, including the order and the limit.
     static func segments(
         where condition: String, _ arguments: StatementArguments, _ db: Database
     ) throws -> [SegmentDescription] {
-        // Compiling a statement takes longer than running it, and listings run it for each resource.
+        // The compiled statement is reused, because compiling it takes longer than running it, and listings run it for
+        // each resource.
         let statement = try db.cachedStatement(sql: "SELECT * FROM segment WHERE \(condition)")
         return try Row.fetchAll(statement, arguments: arguments).compactMap { (try? SegmentRow($0))?.description }
     }
 
-    /// Returns the possible segments of all representations of a resource.
+    /// Returns the segments of all representations of a resource, without rows that hold impossible values.
     static func segments(of resource: ResourceID, _ db: Database) throws -> [SegmentDescription] {
         try segments(
             where: "representation IN (SELECT id FROM representation WHERE resource = ?)", [resource.data], db)
     }
 
-    /// Returns the possible segments of a representation.
+    /// Returns the segments of a representation, without rows that hold impossible values.
     static func segments(of representation: RepresentationID, _ db: Database) throws -> [SegmentDescription] {
         try segments(where: "representation = ?", [representation.data], db)
     }
 
-    /// Requires that no good byte of a segment is also held by another.
+    /// Requires that no good byte of a segment is also held by another segment.
     static func requireNoOverlap(
         _ segment: SegmentDescription, badBlocks: Set<Int> = [], _ db: Database
     ) throws {
@@ -88,9 +90,9 @@ struct SegmentRow: Sendable {
 
     // MARK: Writing
 
-    /// Adds the row of a new segment, open and empty.
+    /// Adds the row of a new segment, which is open and empty.
     ///
-    /// - Returns: false if the resource is gone or uses another key; no row is added then.
+    /// - Returns: false, without adding a row, if the resource is gone or uses another key.
     static func insertOpen(_ segment: SegmentDescription, now: Int64, _ db: Database) throws -> Bool {
         let statement = try db.cachedStatement(
             sql: """
@@ -105,7 +107,7 @@ struct SegmentRow: Sendable {
         return db.changesCount == 1
     }
 
-    /// Adds the row of a complete segment, replacing its former row.
+    /// Adds the row of a complete segment, replacing the segment's former row.
     static func replaceClosed(
         _ segment: SegmentDescription, badBlocks: Set<Int>, now: Int64, _ db: Database
     ) throws {
@@ -131,7 +133,7 @@ struct SegmentRow: Sendable {
         return db.changesCount == 1
     }
 
-    /// Deletes a row; false if there was none.
+    /// Deletes a segment's row. Returns false if there was none.
     @discardableResult
     static func delete(_ id: SegmentID, _ db: Database) throws -> Bool {
         try db.execute(sql: "DELETE FROM segment WHERE id = ?", arguments: [id.data])
@@ -139,7 +141,7 @@ struct SegmentRow: Sendable {
     }
 }
 
-/// The rows of `badBlock`: blocks whose tag failed, which are gaps.
+/// The rows of `badBlock`: blocks whose tag check failed, and which are therefore gaps.
 enum BadBlocks {
     static func fetch(of segment: SegmentID, _ db: Database) throws -> Set<Int> {
         let statement = try db.cachedStatement(sql: "SELECT block FROM badBlock WHERE segment = ?")
@@ -163,9 +165,9 @@ enum BadBlocks {
         return blocks
     }
 
-    /// Adds a bad block, unless it is known or its segment is gone.
+    /// Adds a bad block, unless it is already known or its segment is gone.
     ///
-    /// - Returns: whether it was added.
+    /// - Returns: whether the block was added.
     @discardableResult
     static func insert(_ block: Int, of segment: SegmentID, _ db: Database) throws -> Bool {
         try db.execute(
@@ -175,15 +177,15 @@ enum BadBlocks {
     }
 }
 
-/// The rows of `doomed`: segments without a row of their own, whose files are yet to be removed.
+/// The rows of `doomed`: segments that no longer have a row of their own, but whose files are yet to be removed.
 enum PendingDeletion {
     static func contains(_ id: SegmentID, _ db: Database) throws -> Bool {
         try Bool.fetchOne(db, sql: "SELECT 1 FROM doomed WHERE segment = ?", arguments: [id.data]) ?? false
     }
 
-    /// Returns a page of ids in ascending order, after the given one.
+    /// Returns the page of ids that follows a given id, in ascending order.
     static func fetch(after last: SegmentID?, limit: Int, _ db: Database) throws -> [SegmentID] {
-        // A value that is not an id names no file, and must not hide the values that do.
+        // A value that is not an id names no file, and must not hide the values that are ids.
         try Data.fetchAll(
             db,
             sql: """
@@ -194,16 +196,16 @@ enum PendingDeletion {
         ).compactMap { SegmentID($0) }
     }
 
-    /// Makes a segment a pending deletion, even if it has no row.
+    /// Makes a segment a pending deletion, even if the segment has no row.
     ///
-    /// - Returns: whether it had a row.
+    /// - Returns: whether the segment had a row.
     @discardableResult
     static func insert(_ id: SegmentID, _ db: Database) throws -> Bool {
         try db.execute(sql: "INSERT OR IGNORE INTO doomed VALUES (?)", arguments: [id.data])
         return try SegmentRow.delete(id, db)
     }
 
-    /// Makes the segments that a condition selects pending deletions.
+    /// Makes pending deletions of the segments that a condition selects.
     static func insert(_ condition: String, _ arguments: StatementArguments = [], _ db: Database) throws {
         try db.execute(
             sql: "INSERT OR IGNORE INTO doomed SELECT id FROM segment WHERE \(condition)", arguments: arguments)

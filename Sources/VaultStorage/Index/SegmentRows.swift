@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 package import VaultModel
 
-/// The rows of the segments, and of those pending deletion.
+/// The rows of the segments, including the segments that are pending deletion.
 package struct SegmentRows {
     private let index: VaultIndex
 
@@ -19,9 +19,9 @@ package struct SegmentRows {
         }
     }
 
-    /// Returns the closed segments of a representation that one key seals and that have no bad block.
+    /// Returns those closed segments of a representation that are sealed under a given key and have no bad block.
     ///
-    /// They are in ascending order.
+    /// They are in ascending order of their first byte.
     func soundSegments(of representation: RepresentationID, key: Int) throws -> [SegmentDescription] {
         try index.read { db in
             try SegmentRow.segments(
@@ -33,19 +33,19 @@ package struct SegmentRows {
         }
     }
 
-    /// Returns a page of segments that are pending deletion, in the order of their ids.
+    /// Returns the page of segments pending deletion that follows a given id, in the order of their ids.
     package func segmentsPendingDeletion(after last: SegmentID? = nil, limit: Int) throws -> [SegmentID] {
         try index.read { db in try PendingDeletion.fetch(after: last, limit: limit, db) }
     }
 
-    /// The SQL expression for the space that a segment's file takes on the disk.
+    /// The SQL expression for the disk space that a segment's file takes, in bytes.
     private static let diskBytes = """
         ((\(SegmentDescription.headerByteCount) + segment.length + \(SegmentDescription.tagByteCount)
             * ((segment.length + segment.blockSize - 1) / segment.blockSize)
             + \(SegmentDescription.diskUnit - 1)) / \(SegmentDescription.diskUnit) * \(SegmentDescription.diskUnit))
         """
 
-    /// Returns the disk space of the files of all segments, or of one, according to their rows.
+    /// Returns the disk space, in bytes, that the files of all segments, or of one, take according to their rows.
     package func fileBytes(of segment: SegmentID? = nil) throws -> Int64 {
         try index.read { db in
             let total = try Double.fetchOne(
@@ -54,12 +54,12 @@ package struct SegmentRows {
                     SELECT total(\(Self.diskBytes)) FROM segment
                     WHERE \(PlainColumn.isSegment) \(segment == nil ? "" : "AND id = ?")
                     """, arguments: segment.map { [$0.data] } ?? [])
-            // Exact up to 2^53; a damaged row counts as nothing.
+            // The sum is exact up to 2^53. If a damaged row makes it unrepresentable, it counts as 0.
             return Int64(exactly: (total ?? 0).rounded()) ?? 0
         }
     }
 
-    /// Returns the disk space of the files of each class that has any.
+    /// Returns the disk space that the segment files of each class take, in bytes. Classes without files are left out.
     package func fileBytesByClass() throws -> [ResourceClass: Int64] {
         try index.read { db in
             let rows = try Row.fetchAll(
@@ -71,7 +71,7 @@ package struct SegmentRows {
                     WHERE \(PlainColumn.isSegment) GROUP BY resource.class
                     """)
             return rows.reduce(into: [:]) { sums, row in
-                // A damaged row counts as nothing.
+                // A damaged row is left out.
                 guard let name = String.fromDatabaseValue(row["class"]), let known = ResourceClass(rawValue: name),
                     let total = Double.fromDatabaseValue(row["bytes"])
                 else { return }
@@ -82,9 +82,10 @@ package struct SegmentRows {
 
     // MARK: Writing
 
-    /// Adds the row of a new segment, open and empty, before its file exists.
+    /// Adds the row of a new segment, which is open and empty, before the segment's file exists.
     ///
-    /// - Throws: ``VaultError`` with code `changed` if its resource was removed or now has another key in use.
+    /// - Throws: ``VaultError`` with code `changed` if the segment's resource was removed or now has another key in
+    ///   use.
     package func begin(_ segment: SegmentDescription, now: Int64) throws {
         try index.writeWithoutSync { db in
             guard try SegmentRow.insertOpen(segment, now: now, db) else {
@@ -93,12 +94,12 @@ package struct SegmentRows {
         }
     }
 
-    /// Records how far a segment is durable, and the count of fetched bytes, in one transaction.
+    /// Records the durable length of a segment, and the number of fetched bytes, in one transaction.
     ///
-    /// - Parameter packed: the files whose last bytes become durable, and the pack in which they are.
-    /// - Returns: the files that have become resources of their own, which are not recorded.
-    /// - Throws: ``VaultError`` with code `integrity` if its good bytes would overlap another segment's, `changed` if
-    ///   the segment was invalidated in the meantime.
+    /// - Parameter packed: the files whose last bytes become durable with this, and the pack that holds them.
+    /// - Returns: the files that were not recorded, because they have become resources of their own.
+    /// - Throws: ``VaultError`` with code `integrity` if the segment's good bytes would overlap another segment's,
+    ///   `changed` if the segment was invalidated in the meantime.
     @discardableResult
     package func commit(
         _ segment: SegmentDescription, closed: Bool, fetched: Int64,
@@ -115,9 +116,10 @@ package struct SegmentRows {
         }
     }
 
-    /// Adds the row of a segment whose file is complete and durable, replacing its former row.
+    /// Adds the row of a segment whose file is complete and durable, replacing the segment's former row.
     ///
-    /// - Returns: false, with nothing changed, if another segment holds its good bytes or it is pending deletion.
+    /// - Returns: false, without changing anything, if another segment holds any of the segment's good bytes or the
+    ///   segment is pending deletion.
     package func adopt(_ segment: SegmentDescription, badBlocks: Set<Int> = [], now: Int64) throws -> Bool {
         do {
             try index.write { db in
@@ -131,16 +133,18 @@ package struct SegmentRows {
         }
     }
 
-    /// Replaces segments with others in one transaction; the old ones become pending deletions.
+    /// Replaces segments with others in one transaction. The old segments become pending deletions.
     ///
-    /// - Parameter new: segments whose rows were begun and whose files are durable; they hold the old ones' bytes.
-    /// - Returns: false, with nothing written, if an old segment has changed.
+    /// - Parameter new: segments that hold the bytes of the old ones. Their rows were begun, and their files are
+    ///   durable.
+    /// - Returns: false, without writing anything, if an old segment has changed.
     func exchange(_ old: [SegmentDescription], for new: [SegmentDescription]) throws -> Bool {
         try index.write { db in
             let times = try old.compactMap { segment in
                 try Int64.fetchOne(
                     db,
-                    // An impossible last-access time says nothing about the bytes.
+                    // An impossible last-access time is no reason to refuse the segment, because it says nothing about
+                    // the bytes.
                     sql: """
                         SELECT coalesce(CAST(accessed AS INTEGER), 0) FROM segment
                         WHERE id = ? AND length = ? AND state = 'closed'
@@ -159,7 +163,7 @@ package struct SegmentRows {
         }
     }
 
-    /// Records a block whose tag failed, so that its range becomes a gap.
+    /// Records a block whose tag check failed, so that the block's range becomes a gap.
     package func markBad(_ segment: SegmentID, block: Int) throws {
         try index.write { db in
             guard try BadBlocks.insert(block, of: segment, db),
@@ -172,8 +176,9 @@ package struct SegmentRows {
 
     /// Deletes a segment's row.
     ///
-    /// - Parameter deletesFile: whether its file becomes a pending deletion; false if it is missing or was moved aside.
-    /// - Returns: whether there was such a row.
+    /// - Parameter deletesFile: whether the segment's file becomes a pending deletion; false if the file is missing or
+    ///   was moved aside.
+    /// - Returns: whether the segment had a row.
     @discardableResult
     package func drop(_ id: SegmentID, deletesFile: Bool) throws -> Bool {
         try index.write { db in
@@ -185,7 +190,7 @@ package struct SegmentRows {
 
     /// Removes segments from the list of pending deletions once their files are durably gone.
     ///
-    /// If a power loss undoes this, the removal of their files is repeated.
+    /// If a power loss undoes this, the vault tries again to remove the files.
     package func forgetPendingDeletions(_ ids: [SegmentID]) throws {
         try index.writeWithoutSync { db in
             for id in ids { try PendingDeletion.delete(id, db) }

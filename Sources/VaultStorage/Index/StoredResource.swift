@@ -3,11 +3,11 @@ package import VaultModel
 
 /// How long the vault keeps a resource's bytes when space is short.
 package enum ResourceClass: String, Sendable {
-    /// Never evicted.
+    /// The resource is never evicted.
     case pinned
-    /// Requested by name: evicted only after everything that is merely cached.
+    /// The resource was requested by name, so it is evicted only after everything that is merely cached.
     case download
-    /// Kept because it was played.
+    /// The resource is kept only because it was played.
     case cache
 }
 
@@ -16,25 +16,25 @@ package struct StoredResource: Sendable {
     package let id: ResourceID
     package var metadata: ResourceMetadata
     package var resourceClass: ResourceClass
-    /// The number of the key that seals metadata and new segments.
+    /// The number of the key under which the metadata and new segments are sealed.
     package let keyNumber: Int
-    /// Every key of the resource by its number: one, or several during a reseal.
+    /// The resource's keys by their numbers. There is one, or several during a reseal.
     package let keys: [Int: SharedKey]
     /// The generation that wraps the key in use.
     package let generation: Int
-    /// The hour in which it was last read, in seconds since 1970, rounded down.
+    /// The beginning of the hour in which the resource was last read, in seconds since 1970.
     package let accessed: Int64
-    /// The representation that is read, if there is one.
+    /// The representation from which the resource is read, if there is one.
     package var serving: StoredRepresentation?
-    /// Where its bytes are in a pack; nil if it has its own rows and segments.
+    /// Where the resource's bytes are in a pack; nil if it has rows and segments of its own.
     package var place: PackPlace?
 }
 
 extension StoredResource {
-    /// The id that people use; nil for a file in a pack.
+    /// The title id that people use for the resource; nil for a file in a pack.
     package var titleID: TitleID? { place == nil ? metadata.keptID ?? TitleID(of: id) : nil }
 
-    /// Whether the row of the representation that is read is missing, so that nothing of it counts as held.
+    /// Whether the row of the serving representation is missing, so that nothing of the resource counts as held.
     package var lacksServing: Bool { place == nil && metadata.serving != nil && serving == nil }
 
     /// Returns the same resource with another serving representation.
@@ -44,19 +44,19 @@ extension StoredResource {
         return resource
     }
 
-    /// Whether every byte of it is held, according to the index.
+    /// Whether every byte of the resource is held, according to the index.
     package var isWhole: Bool {
         guard let serving, let length = serving.info.information.length else { return false }
         return serving.held.gaps(in: 0..<length).isEmpty
     }
 
-    /// Returns the key that seals the resource's metadata and the information on its representations.
+    /// Returns the key under which the resource's metadata and the information about its representations are sealed.
     func metadataKey() throws -> SecretKey {
         guard let key = keys[keyNumber] else { throw IndexError.damaged }
         return try KeyDerivation.key(from: key.secret, .metadata)
     }
 
-    /// Returns whether a segment can belong to the resource, as one sealed under a removed key cannot.
+    /// Returns whether a segment can belong to the resource. A segment that was sealed under a removed key cannot.
     package func mayHold(_ segment: SegmentDescription) -> Bool {
         segment.keyNumber >= keyNumber || keys[segment.keyNumber] != nil
     }
@@ -69,11 +69,11 @@ extension StoredResource {
     }
 }
 
-/// A new representation, of which nothing is held yet.
+/// A new representation, no bytes of which are held yet.
 package struct NewRepresentation: Sendable {
     package let information: ContentInformation
     package let freshness: Freshness?
-    /// The id under which it is already being read; nil to assign one.
+    /// The id under which the representation is already being read; nil to assign an id.
     package let id: RepresentationID?
 
     package init(_ information: ContentInformation, freshness: Freshness? = nil, id: RepresentationID? = nil) {
@@ -87,11 +87,11 @@ package struct NewRepresentation: Sendable {
 package struct StoredRepresentation: Sendable {
     package let id: RepresentationID
     package var info: RepresentationInfo
-    /// Its segments in ascending order of their first byte.
+    /// The representation's segments, in ascending order of their first byte.
     package var segments: [SegmentDescription]
-    /// Blocks whose tag failed; they are gaps.
+    /// The blocks whose tag check failed, by segment. They are gaps.
     package var badBlocks: [SegmentID: Set<Int>]
-    /// The bytes that belong to it: a part has only these of the bytes in its pack's segments.
+    /// The bytes that belong to the representation. For a part, they exclude the other bytes in its pack's segments.
     package var window: ByteRange = 0..<ContentInformation.maxBytes
 
     /// The bytes that are held according to the index.
@@ -103,7 +103,7 @@ package struct StoredRepresentation: Sendable {
 }
 
 extension StoredRepresentation {
-    /// Creates a new representation, with a random id unless it has one.
+    /// Creates a new representation, with a random id unless it already has an id.
     init(_ new: NewRepresentation, sequence: Int64, now: Int64) throws {
         let info = RepresentationInfo(
             sequence: sequence, information: new.information, retrieved: now, freshness: new.freshness)
@@ -114,23 +114,23 @@ extension StoredRepresentation {
 
 /// The place of a part in a pack, whose segments hold the bytes of many parts.
 ///
-/// A part has its own offsets, which begin with 0. Its segments are shifted to these offsets when its rows are read,
-/// and shifted back when one is opened or written.
+/// A part has its own offsets, which start at 0. Its segments are shifted to these offsets when the part's rows are
+/// read, and each is shifted back when it is opened or written.
 package struct PackPlace: Hashable, Sendable {
     package let pack: ResourceID
-    /// The representation of the pack.
+    /// The pack's representation.
     let representation: RepresentationID
-    /// The part's own name for its version.
+    /// The part's own id for its version.
     let version: RepresentationID
     /// The offset of the part's first byte in the pack.
     package let offset: Int64
 
-    /// Returns a segment of the pack, in the part's offsets.
+    /// Returns a segment of the pack, shifted to the part's offsets.
     package func moved(_ segment: SegmentDescription) -> SegmentDescription {
         segment.moved(by: -offset, of: version)
     }
 
-    /// Returns the same segment in the pack's offsets, as the index and its file have it.
+    /// Returns the same segment, shifted back to the pack's offsets, as it is in the index and in its file.
     func restored(_ segment: SegmentDescription) -> SegmentDescription {
         segment.moved(by: offset, of: representation)
     }
@@ -147,7 +147,7 @@ extension SegmentDescription {
 extension SegmentDescription {
     /// Returns the segment's range without its bad blocks.
     ///
-    /// - Parameter window: the bytes that count.
+    /// - Parameter window: the range outside which bytes are left out.
     package func effectiveRanges(
         badBlocks: Set<Int>, within window: ByteRange = 0..<ContentInformation.maxBytes
     ) -> ByteRanges {

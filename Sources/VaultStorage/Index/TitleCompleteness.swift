@@ -3,25 +3,25 @@ import GRDB
 import VaultCrypto
 package import VaultModel
 
-// What the sealed record of a title states about its completeness: the members `bytes`, `size`, `complete`, `linked`
-// (the number of resources that belonged to it when it was last complete), `lost` (whether one of them lost bytes
-// since) and `missing` (why the last fetch did not get all of it).
+// The members of a title's sealed record that state how complete the title is: `bytes`, `size`, `complete`, `linked`
+// (the number of resources that belonged to the title when it was last complete), `lost` (whether one of them has lost
+// bytes since) and `missing` (why the last fetch did not get the whole title).
 extension ResourceMetadata {
-    /// How many bytes are held of the title's resources; nil if the resource is not the manifest of a title.
+    /// The number of held bytes of the title's resources; nil if the resource is not a title's manifest.
     var titleBytes: Int64? { titleNumber("bytes") }
 
-    /// Whether all of the title's resources are held whole.
+    /// Whether every one of the title's resources is held in full.
     var isTitleComplete: Bool { title?["complete"] == .bool(true) }
 
-    /// Returns a number of the record; an invalid one counts as absent.
+    /// Returns a number from the title's record. An invalid number counts as absent.
     fileprivate func titleNumber(_ name: String) -> Int64? { title.flatMap { try? $0.integer(name) } }
 
     /// Records how much of the title is held.
     ///
-    /// - Parameter bytes: nil to leave the number unchanged.
+    /// - Parameter bytes: the number of held bytes; nil to leave the recorded number unchanged.
     mutating func recordTitle(isComplete: Bool, bytes: Int64? = nil) {
         guard var record = title else { return }
-        // Older versions recorded no size: it is the number of bytes that the complete title had.
+        // Older versions recorded no size. It is the number of bytes that the complete title had.
         if isTitleComplete, titleNumber("size") == nil {
             record["size"] = titleBytes.map { .integer($0) }
         }
@@ -33,15 +33,15 @@ extension ResourceMetadata {
     }
 }
 
-// A title is complete once it was fetched whole, until one of its resources loses bytes. The transaction that loses
-// bytes also records the loss, so that no title with a gap is listed as complete.
+// A title is complete from the time when all of it has been fetched until one of its resources loses bytes. The
+// transaction that loses bytes also records the loss, so that no title with a gap is listed as complete.
 extension VaultIndex {
-    /// Records a loss of bytes of a resource, for each title that the resource is a part or the manifest of.
+    /// Records that a resource has lost bytes, in each title of which the resource is a part or the manifest.
     ///
-    /// A title whose rows do not open is left as it is: it cannot be listed, either.
+    /// A title whose rows do not open is left unchanged, because it cannot be listed, either.
     ///
-    /// - Parameter isEverything: whether nothing of the resource is held any more. A title then counts as holding
-    ///   nothing, even if it shares bytes with other titles.
+    /// - Parameter isEverything: whether nothing of the resource is held any more. If the resource is a title, it then
+    ///   counts as holding nothing, even if it shares bytes with other titles.
     func noteLoss(
         of bytes: Int64, from resource: ResourceID, isEverything: Bool = false, _ db: Database
     ) throws {
@@ -56,7 +56,7 @@ extension VaultIndex {
         }
     }
 
-    /// Records a loss of bytes of a segment, as ``noteLoss(of:from:isEverything:_:)`` does.
+    /// Records that a segment's resource has lost bytes, in the same way as ``noteLoss(of:from:isEverything:_:)``.
     func noteLoss(of bytes: Int64, fromSegment id: SegmentID, _ db: Database) throws {
         let statement = try db.cachedStatement(
             sql: """
@@ -76,10 +76,10 @@ extension VaultIndex {
         try ResourceRow.update(title, metadata: sealed, db)
     }
 
-    /// Returns metadata to be written, with the losses of the title that the index has recorded.
+    /// Returns metadata that is to be written, updated with the title's losses that the index has recorded.
     ///
-    /// Losses are recorded only in the index, so a caller's copy may be older. A caller that has just fetched the whole
-    /// title does not know what was lost during the fetch.
+    /// Losses are recorded only in the index, so the caller's copy of the metadata may be out of date. Even a caller
+    /// that has just fetched the whole title does not know which bytes were lost during the fetch.
     func withRecordedLosses(
         _ metadata: ResourceMetadata, of resource: StoredResource, _ db: Database
     ) throws -> ResourceMetadata {
@@ -98,8 +98,8 @@ extension VaultIndex {
         return metadata
     }
 
-    /// Returns the number of resources that belong to a title: itself, its parts except those that were only played,
-    /// and the files in its packs.
+    /// Returns the number of resources that belong to a title: the title itself, its parts except those that were only
+    /// played, and the files in its packs.
     private func linkedCount(of title: ResourceID, _ db: Database) throws -> Int {
         guard try PartRow.hasTable(db) else { return 1 }
         let hasPacks = try PackedPartRow.hasTable(db)
@@ -138,13 +138,14 @@ extension VaultIndex {
         }
     }
 
-    /// Counts what is held of the titles that are not recorded as complete, and records it.
+    /// Counts and records how much is held of the titles that are not recorded as complete.
     ///
-    /// A title is complete if every resource that belongs to it is whole, and it has as many resources as when it was
-    /// last complete, counting those of an earlier selection. With fewer, only a fetch can tell.
+    /// A title is complete if every resource that belongs to it is whole, and if it has at least as many resources as
+    /// when it was last complete, counting those of an earlier selection. If it has fewer, only a fetch can show
+    /// whether it is complete.
     ///
     /// - Parameters:
-    ///   - titles: nil for all.
+    ///   - titles: the titles to recount; nil for all.
     ///   - doubting: whether to recount titles that are recorded as complete, too, because their segments may be gone.
     package func recountTitles(_ titles: [ResourceID]? = nil, doubting: Bool = false) throws {
         var page = try titles ?? pageOfTitles(after: nil)
@@ -156,7 +157,7 @@ extension VaultIndex {
 
     private func recount(_ title: ResourceID, doubting: Bool) throws {
         let counted = try read { db -> (contents: TitleContents, before: [String: JSONValue])? in
-            // A title whose rows do not open is not listed, either.
+            // A title whose rows do not open is left out, because it is not listed, either.
             guard let manifest = (try? resource(title, db)) ?? nil, let record = manifest.metadata.title,
                 doubting || !manifest.metadata.isTitleComplete
             else { return nil }
@@ -165,9 +166,9 @@ extension VaultIndex {
         guard let (contents, before) = counted else { return }
         try write { db in
             try changeRecord(of: title, db) { metadata in
-                // Something else may have been recorded since.
+                // Another change may have been recorded since the count.
                 guard metadata.title?.members == before else { return }
-                // It is unknown which resources belong to a title that was never complete.
+                // Without this number, the title was never complete, and it is unknown which resources belong to it.
                 let wanted = metadata.titleNumber("linked")
                 let isWhole = contents.isWhole && wanted.map { contents.resources >= $0 } ?? false
                 let held = min(contents.bytes, metadata.titleBytes ?? 0)

@@ -5,18 +5,18 @@ import VaultModel
 
 /// Checks for values that are larger than any that this program writes.
 ///
-/// SQLite reads a whole row to compare its key, so a search that passes a value of some hundred megabytes would read it
-/// into memory. Only a search row by row that selects nothing but lengths does not.
+/// SQLite reads a whole row to compare its key, so a search that passes a value of several hundred megabytes would read
+/// the value into memory. Only a row-by-row search that selects nothing but lengths avoids this.
 enum ValueSizes {
-    /// Maximum size of a value, in bytes; settings may have ``VaultRow/maxBytes``.
+    /// The maximum size of a value, in bytes. Only settings may be larger, up to ``VaultRow/maxBytes``.
     static let bound = 8 << 20
-    /// The size up to which a database is not searched, in bytes: no value in it takes more memory than a process can
-    /// spare.
+    /// The size, in bytes, up to which a database is not searched, because no value in it can take more memory than a
+    /// process can spare.
     private static let harmless = 10 << 20
 
-    /// Requires that no value in a row or an entry of an index is larger than this program writes.
+    /// Requires that no value in a row, or in an entry of an SQL index, is larger than any that this program writes.
     ///
-    /// - Throws: ``VaultError`` with code `integrity`.
+    /// - Throws: ``VaultError`` with code `integrity` if there is a larger value.
     static func require(_ contents: IndexSchema.Contents, _ db: Database) throws {
         guard try hasLarger(contents, db) else { return }
         throw VaultError(
@@ -37,38 +37,41 @@ enum ValueSizes {
                 } catch let error as DatabaseError where error.resultCode == .SQLITE_TOOBIG {
                     return true
                 } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
-                    // Another table may still be readable, and this one may stay unreadable.
+                    // The search goes on, because another table may still be readable, and this one may stay
+                    // unreadable.
                     return false
                 }
             }
         }
     }
 
-    /// Runs work during which a larger text is an error, because SQLite can determine its length only by reading it.
+    /// Runs work during which SQLite refuses to read a larger text, because it can determine the length of a text only
+    /// by reading it.
     static func limited<Result>(_ db: Database, _ body: () throws -> Result) throws -> Result {
         let limit = unsafe sqlite3_limit(db.sqliteConnection, SQLITE_LIMIT_LENGTH, Int32(bound))
         defer { _ = unsafe sqlite3_limit(db.sqliteConnection, SQLITE_LIMIT_LENGTH, limit) }
         return try body()
     }
 
-    /// Returns an SQL condition: whether a row of a table has a larger value.
+    /// Returns the SQL condition that a row of a table has a larger value.
     static func isLarger(_ table: String, _ columns: [String]) -> String {
         columns.map { column in
             let isSettings = table == "vault" && column == "settings"
-            // Settings of another type are not read at all.
+            // Settings are checked only as a blob, because settings of another type are never read.
             let types = isSettings ? "'blob'" : "'blob', 'text'"
             return "(typeof(\(column)) IN (\(types)) AND length(\(column)) > \(isSettings ? VaultRow.maxBytes : bound))"
         }.joined(separator: " OR ")
     }
 
-    /// A table, or an index, whose entries are read one after another.
+    /// A table or an SQL index whose entries are read one after another.
     private struct Place {
         let source: String
         let isLarger: String
 
-        /// Tables that may have a million rows; a vault must open as fast with a million as with ten.
+        /// The tables that may have a million rows. A vault must open as fast with a million rows as with ten.
         private static let long = ["segment", "badBlock", "doomed"]
-        /// How many of their rows are searched: as many as there are in an index just above the harmless size.
+        /// The maximum number of these tables' rows that are searched: as many as a database just above the harmless
+        /// size has.
         private static let mostRows = 20_000
 
         init(_ statement: String, _ db: Database) throws {

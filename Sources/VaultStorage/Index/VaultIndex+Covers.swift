@@ -2,18 +2,18 @@ import GRDB
 import VaultCrypto
 package import VaultModel
 
-/// A tag that distinguishes covers, of 8 bytes. It reveals nothing about the picture.
+/// An 8-byte tag that identifies a cover. It reveals nothing about the picture.
 package typealias CoverTag = Identifier<CoverKind>
 
-/// The kind of a cover's tag: 8 bytes.
+/// The identifier kind of cover tags.
 package enum CoverKind: IdentifierKind {
-    /// Eight.
+    /// The size of a tag, in bytes.
     package static let byteCount = 8
 }
 
 // The cover of a title.
 extension ResourceMetadata {
-    /// The largest picture that can be set for a title, in bytes.
+    /// The maximum size of a picture that can be set for a title, in bytes.
     package static let maxCoverBytes = 1 << 20
 
     /// The tag of the picture that a person or a feed set for the title; nil if none was set. An invalid member counts
@@ -23,14 +23,14 @@ extension ResourceMetadata {
         set { members["cover"] = newValue.map { .string($0.hex) } }
     }
 
-    /// Whether a feed named that picture, so that one in the media takes precedence.
+    /// Whether the picture that was set came from a feed, so that a picture in the media takes precedence over it.
     package var hasFeedCover: Bool {
         get { members["coverFromFeed"] == .bool(true) }
         set { members["coverFromFeed"] = newValue ? .bool(true) : nil }
     }
 
-    /// The representation in whose bytes a picture was found; nil if none was searched for, or found. An invalid member
-    /// counts as absent.
+    /// The representation in whose bytes a picture was found; nil if no picture was searched for or found. An invalid
+    /// member counts as absent.
     package var pictured: RepresentationID? {
         get { if case .string(let hex)? = members["pictured"] { RepresentationID(hex: hex) } else { nil } }
         set { members["pictured"] = newValue.map { .string($0.hex) } }
@@ -38,8 +38,8 @@ extension ResourceMetadata {
 }
 
 extension StoredResource {
-    /// The tag of its cover, as far as is known without reading its bytes: the picture that a person set, else a
-    /// picture in its bytes, else the picture of a feed.
+    /// The tag of the resource's cover, as far as it is known without reading the resource's bytes. The cover is the
+    /// picture that a person set, else a picture in these bytes, else a feed's picture.
     package var coverTag: CoverTag? {
         let kept = metadata.cover
         guard kept == nil || metadata.hasFeedCover, let serving, metadata.pictured == serving.id else { return kept }
@@ -48,12 +48,12 @@ extension StoredResource {
 }
 
 extension StoredRepresentation {
-    /// The tag of the picture in its bytes, if there is one.
+    /// The tag of the picture in the representation's bytes, if they contain one.
     package var coverTag: CoverTag? { CoverTag(bytes: Array(id.bytes.prefix(CoverKind.byteCount))) }
 }
 
 extension VaultIndex {
-    /// Returns the picture that was set for a title; nil if none was, or it does not open.
+    /// Returns the picture that was set for a title; nil if none was set, or if it does not open.
     package func cover(of resource: StoredResource) throws -> [UInt8]? {
         guard let tag = resource.metadata.cover else { return nil }
         let key = try resource.metadataKey()
@@ -65,9 +65,9 @@ extension VaultIndex {
         try resource.metadata.cover != nil && cover(of: resource) == nil
     }
 
-    /// Writes the metadata of a resource, and the picture that it names, if any.
+    /// Writes a resource's metadata, and the picture that the metadata names, if any.
     ///
-    /// Erases the previous picture, with all copies of it.
+    /// Has the previous picture erased, along with all copies of it.
     func write(_ metadata: ResourceMetadata, with picture: [UInt8]?, of resource: StoredResource) throws {
         let key = try resource.metadataKey()
         try write { db in
@@ -87,8 +87,8 @@ extension VaultIndex {
     /// is left unchanged.
     ///
     /// - Parameters:
-    ///   - id: the former id of the resource.
-    ///   - newID: the id that its rows already have.
+    ///   - id: the resource's former id.
+    ///   - newID: the id that the resource's rows already have.
     func resealCover(
         _ tag: CoverTag?, of id: ResourceID, under key: borrowing SecretKey, as newID: ResourceID,
         under newKey: borrowing SecretKey, _ db: Database

@@ -14,16 +14,16 @@ extension ResourceMetadata {
     package var isPack: Bool { cacheKey.starts(with: Self.packPrefix) }
 }
 
-// Packs. A pack is a resource like any other, with one representation; `packedPart` records which of its bytes belong
-// to which file, sealed under the pack's metadata key.
+// A pack is a resource like any other, with one representation. The table `packedPart` records which of its bytes
+// belong to which file, sealed under the pack's metadata key.
 extension VaultIndex {
     // MARK: Reading
 
     /// Returns a file in a pack as if it were a resource of its own; nil if no pack has it.
     ///
-    /// Of several copies, the first whole one is returned, else the first that opens.
+    /// If several packs have a copy, the first whole copy is returned, else the first that opens.
     ///
-    /// - Throws: ``VaultError`` with code `integrity` if its rows do not open.
+    /// - Throws: ``VaultError`` with code `integrity` if none of the file's rows opens.
     func packedResource(_ id: ResourceID, _ db: Database) throws -> StoredResource? {
         let rows = try PackedPartRow.fetch(id, db)
         guard !rows.isEmpty else { return nil }
@@ -47,7 +47,7 @@ extension VaultIndex {
         }
     }
 
-    /// Returns the copy of a file that a row names; nil if it does not open.
+    /// Returns the copy of a file that a row describes; nil if the row does not open.
     func copy(_ row: PackedPartRow, _ db: Database) throws -> StoredResource? {
         do {
             return try IndexError.translating { try resource(row, db) }
@@ -64,7 +64,7 @@ extension VaultIndex {
             try RepresentationRow.fetch(representation, db)?.resource == row.pack,
             var part = row.open(under: pack.metadataKey.secret)
         else { throw IndexError.damaged }
-        // Only the pack records its title.
+        // The part's own row records no title, because the pack records it.
         part.metadata.partOf = pack.metadata.partOf
         let place = PackPlace(
             pack: row.pack, representation: representation, version: part.version, offset: part.range.lowerBound)
@@ -86,7 +86,8 @@ extension VaultIndex {
             place: place)
     }
 
-    /// Returns the files in a pack, and the number of rows that do not open: all of them if the resource is not a pack.
+    /// Returns the files in a pack, and the number of its rows that do not open. If the resource is not a pack, none of
+    /// its rows counts as opened.
     package func packedParts(of pack: StoredResource) throws -> (parts: [PackedPart], unopened: Int) {
         let key = try pack.metadataKey()
         let (rows, count) = try read { db in
@@ -110,7 +111,7 @@ extension VaultIndex {
 
     /// Records files whose bytes are durable in a pack, in the transaction that commits these bytes.
     ///
-    /// - Returns: the files that have become resources of their own, which are not recorded.
+    /// - Returns: the files that were not recorded, because they have become resources of their own.
     func record(_ parts: [PackedPart], in pack: ResourceID, _ db: Database) throws -> [ResourceID] {
         guard !parts.isEmpty else { return [] }
         let key = try metadataKey(ofPack: pack, db)
@@ -129,17 +130,19 @@ extension VaultIndex {
             let part = PackedPart(resource.id, metadata, info, at: place.offset)
         else { throw IndexError.damaged }
         try write { db in
-            // A part that has since left the pack stays out of it.
+            // A part that has left the pack in the meantime is not written back into it.
             guard try PackedPartRow.fetch(part.id, db).contains(where: { $0.pack == place.pack }) else { return }
             try PackedPartRow(part, in: place.pack, under: try metadataKey(ofPack: place.pack, db).secret).insert(db)
         }
     }
 
-    /// The error for storing something for a title that no longer exists: nothing would ever remove it.
+    /// The error for storing something for a title that no longer exists. It is refused because nothing would ever
+    /// remove it.
     static let removedTitle = VaultError(
         .removed, "the title was removed while it was being stored; fetch it again")
 
-    /// Returns the metadata key in use within this transaction: a reseal may have replaced an earlier one.
+    /// Returns a pack's metadata key in use. It is read within this transaction, because a reseal may have replaced an
+    /// earlier key.
     private func metadataKey(ofPack id: ResourceID, _ db: Database) throws -> SharedKey {
         guard let row = try ResourceRow.fetch(id, db) else {
             throw Self.removedTitle
@@ -147,8 +150,8 @@ extension VaultIndex {
         return try OpenedResource(row, keyring, db).metadataKey
     }
 
-    /// Deletes the rows of a file in all packs, because another version of it, of which nothing is held yet, becomes a
-    /// resource of its own.
+    /// Deletes a file's rows in all packs, because another version of the file becomes a resource of its own. Nothing
+    /// of that version is held yet.
     func unpack(_ id: ResourceID, _ db: Database) throws {
         for row in try PackedPartRow.fetch(id, db) {
             try noteLoss(of: copy(row, db)?.serving?.held.byteCount ?? 0, from: row.pack, db)
@@ -157,31 +160,31 @@ extension VaultIndex {
         }
     }
 
-    /// Deletes the rows of a pack that do not open: their files can be fetched again.
+    /// Deletes those rows of a pack that do not open. Their files can be fetched again.
     package func dropUnopenedParts(of pack: StoredResource) throws {
         try write { db in
             let key = try metadataKey(ofPack: pack.id, db)
             let sound = try PackedPartRow.fetch(in: pack.id, db).filter {
                 pack.metadata.isPack && $0.open(under: key.secret) != nil
             }
-            // Rows with impossible values are deleted, too.
+            // All rows are deleted, even those with impossible values, and then the sound ones are added again.
             try db.execute(sql: "DELETE FROM packedPart WHERE pack = ?", arguments: [pack.id.data])
             for row in sound { try row.insert(db) }
         }
     }
 
-    /// Seals the rows of a pack again under another key, another id of the pack, or both.
+    /// Seals a pack's rows again under another key, another pack id, or both.
     ///
     /// - Parameters:
-    ///   - id: the former id of the pack.
-    ///   - newID: the id that its rows already have.
-    ///   - rename: returns the part with another name, or unchanged.
+    ///   - id: the pack's former id.
+    ///   - newID: the pack id that the rows already have.
+    ///   - rename: returns a part with its new id, or unchanged.
     func resealParts(
         of id: ResourceID, under key: borrowing SecretKey, as newID: ResourceID, under newKey: borrowing SecretKey,
         renamed rename: (PackedPart) throws -> PackedPart = { $0 }, _ db: Database
     ) throws {
         for row in try PackedPartRow.fetch(in: newID, db) {
-            // A row that does not open is left unchanged; a repair deletes it.
+            // A row that does not open is left unchanged, and a repair deletes it.
             guard let part = row.open(under: key, sealedIn: id) else { continue }
             try row.delete(db)
             try PackedPartRow(try rename(part), in: newID, under: newKey).insert(db)

@@ -6,9 +6,9 @@ package import VaultModel
 extension VaultIndex {
     // MARK: Reading
 
-    /// Returns a resource with its serving representation; nil if the vault has no such resource.
+    /// Returns a resource with its serving representation; nil if the vault does not have the resource.
     ///
-    /// A file in a pack is returned as if it were a resource of its own; see ``StoredResource/place``.
+    /// A file in a pack is returned as if it were a resource of its own. See ``StoredResource/place``.
     package func resource(_ id: ResourceID) throws -> StoredResource? {
         try read { db in try self.resource(id, db) }
     }
@@ -22,21 +22,21 @@ extension VaultIndex {
         return try open(sealed)
     }
 
-    /// Returns whether a resource's keys, metadata and served information exist and open, whatever its plain columns
-    /// hold.
+    /// Returns whether a resource's keys, its metadata, and the information about the representation that it serves
+    /// exist and open, whatever its plain columns hold.
     ///
-    /// - Throws: ``VaultError`` if the rows cannot be read at present; a disk failure or a lack of memory is not
-    ///   damage.
+    /// - Throws: ``VaultError`` if the rows cannot be read at present. A disk failure or a lack of memory does not
+    ///   count as damage.
     func opens(_ id: ResourceID, _ db: Database) throws -> Bool {
         try opened(id, db).map { try opensServed(of: $0, db) } ?? false
     }
 
-    /// Returns whether the information on the representation that a resource serves, if any, exists and opens.
+    /// Returns whether the information about the representation that a resource serves, if any, exists and opens.
     func opensServed(of resource: OpenedResource, _ db: Database) throws -> Bool {
         try resource.metadata.serving.map { try opens($0, of: resource, db) } ?? true
     }
 
-    /// Returns whether the information on a representation exists and opens under a resource.
+    /// Returns whether the information about a representation of a resource exists and opens under the resource's key.
     func opens(_ id: RepresentationID, of resource: OpenedResource, _ db: Database) throws -> Bool {
         let row = try IndexError.nilIfDamaged { try RepresentationRow.fetch(id, db) }
         guard let row, row.resource == resource.id else { return false }
@@ -44,22 +44,22 @@ extension VaultIndex {
         return info.flatMap { RepresentationInfo($0) } != nil
     }
 
-    /// Returns a page of resources in the order of their ids, after the given one.
+    /// Returns the page of resources that follows a given id, in the order of their ids.
     ///
-    /// A resource whose rows are damaged is returned as an id only.
+    /// For a resource whose rows are damaged, only the id is returned.
     ///
-    /// - Parameter parts: whether to return parts of titles, too.
+    /// - Parameter parts: whether to return the parts of titles, too.
     package func resources(
         after: ResourceID?, limit: Int, parts: Bool = true
     ) throws -> [(id: ResourceID, resource: StoredResource?)] {
         try sealedResources(after: after, limit: limit, parts: parts).map { ($0.id, try openIfSound($0)) }
     }
 
-    /// Visits all resources by ranges of their ids.
+    /// Visits all resources, one range of ids at a time.
     ///
-    /// Each range has a transaction of its own, so that no write waits long.
+    /// Each range is read in a transaction of its own, so that no write waits long.
     ///
-    /// - Parameter body: receives the id before the range, and the last id in it.
+    /// - Parameter body: receives the id that precedes the range, and the last id in the range.
     func forEachPage(_ body: (_ db: Database, _ before: Data, _ last: Data) throws -> Void) throws {
         let pageSize = 500
         var before: Data? = Data()
@@ -77,10 +77,10 @@ extension VaultIndex {
     /// Returns whether a resource exists, even if it does not open.
     package func hasResource(_ id: ResourceID) throws -> Bool { try read { db in try ResourceRow.exists(id, db) } }
 
-    /// Returns the number of resources, bytes, segments and pending deletions.
+    /// Returns the numbers of resources, bytes, segments and pending deletions.
     ///
-    /// Parts of titles are not counted as resources. The bytes are those held according to the index, including bad
-    /// blocks.
+    /// Parts of titles are not counted as resources. The bytes are those that are held according to the index,
+    /// including bad blocks.
     package func totals() throws -> (resources: Int, bytes: Int64, segments: Int, pendingDeletions: Int) {
         try read { db in
             (
@@ -98,11 +98,11 @@ extension VaultIndex {
     /// Adds a resource with a new random key, wrapped under the current generation.
     ///
     /// - Parameters:
-    ///   - isUnpacked: whether it replaces a file in a pack.
-    ///   - title: the title that must exist for it to be added; nil if it needs none.
-    ///   - first: its first representation, which is to be read although it has nothing to serve yet.
-    /// - Throws: ``VaultError`` with code `changed` if such a file was recorded unexpectedly, `removed` if the title is
-    ///   gone.
+    ///   - isUnpacked: whether the resource replaces a file in a pack.
+    ///   - title: the title that must still exist for the resource to be added; nil if it needs no title.
+    ///   - first: the resource's first representation, which is to be read although it has nothing to serve yet.
+    /// - Throws: ``VaultError`` with code `changed` if the resource was unexpectedly recorded as a file in a pack,
+    ///   `removed` if the title is gone.
     package func addResource(
         _ id: ResourceID, metadata: ResourceMetadata, resourceClass: ResourceClass, now: Int64,
         isUnpacked: Bool = false, of title: ResourceID? = nil, beginning first: StoredRepresentation? = nil
@@ -116,7 +116,8 @@ extension VaultIndex {
         let sealed = try ResourceRow.seal(metadata, of: id, under: metadataKey)
         let accessed = PlainColumn.hour(of: now)
         let generation = try writeWithoutSync { db in
-            // Inside the transaction: the generation that is current now cannot be retired before this is written.
+            // The key is wrapped inside the transaction, because then the current generation cannot be retired before
+            // the wrapped key is written.
             let wrapped = try ResourceKeyRow(
                 wrapping: key.secret, of: id, number: number, generation: keyring.currentGeneration, keyring)
             guard let wrapped else { throw IndexError.damaged }
@@ -139,12 +140,12 @@ extension VaultIndex {
             generation: generation, accessed: accessed, serving: first)
     }
 
-    /// Seals and writes the metadata of a resource.
+    /// Seals and writes a resource's metadata.
     ///
     /// - Parameters:
-    ///   - resourceClass: its new class; nil to keep its class. A resource that was only played may become a download,
-    ///     but never the other way round.
-    ///   - link: the change of the titles that it belongs to, which `metadata` already contains.
+    ///   - resourceClass: the resource's new class; nil to keep its class. A resource that was only played may become
+    ///     a download, but never the other way round.
+    ///   - link: a change to the resource's title membership, which `metadata` already contains.
     func write(
         _ metadata: ResourceMetadata, of resource: StoredResource, raisingTo resourceClass: ResourceClass? = nil,
         _ link: TitleLink? = nil
@@ -163,7 +164,7 @@ extension VaultIndex {
             case .pinned?: try self.setClass(.pinned, of: resource.id, only: nil, db)
             }
         }
-        // The bytes of a part or the record of its title are written next, which makes this durable.
+        // The part's bytes or its title's record are written next, and that write makes this one durable.
         if case .join? = link { try writeWithoutSync(change) } else { try write(change) }
     }
 
@@ -171,7 +172,7 @@ extension VaultIndex {
     ///
     /// - Parameters:
     ///   - only: the class that the resource must have to be changed; nil for any class.
-    ///   - isFollowed: whether another write, which makes this durable, too, follows before the change is reported.
+    ///   - isFollowed: whether another write follows before the change is reported, and makes this one durable, too.
     /// - Returns: whether the resource exists.
     package func setClass(
         _ resourceClass: ResourceClass, of id: ResourceID, only: ResourceClass? = nil, isFollowed: Bool = false
@@ -191,7 +192,7 @@ extension VaultIndex {
         try statement.execute(arguments: [resourceClass.rawValue, id.data, only?.rawValue])
     }
 
-    /// Records that resources were read in this hour; with a part, so were the titles that it belongs to.
+    /// Records that resources were read in this hour. For a part, its titles and its pack are recorded as read, too.
     package func touch(_ ids: [ResourceID], now: Int64) throws {
         let hour = PlainColumn.hour(of: now)
         try write { db in
@@ -204,7 +205,7 @@ extension VaultIndex {
         }
     }
 
-    /// Moves last-access times that came from a wrong clock to the right time.
+    /// Replaces the last-access times in a given period, which came from a wrong clock, with the right time.
     func moveAccessTimes(from first: Int64, through last: Int64, to time: Int64) throws {
         try write { db in
             try db.execute(
@@ -213,10 +214,11 @@ extension VaultIndex {
         }
     }
 
-    /// Deletes a resource with its keys and everything it holds; deletes a title along with the parts that only it has.
+    /// Deletes a resource with its keys and everything it holds. If the resource is a title, the parts that only it has
+    /// are deleted, too.
     ///
     /// - Parameter change: changes the settings within the same transaction.
-    /// - Returns: the segments that became pending deletions; nil if there is no such resource.
+    /// - Returns: the segments that became pending deletions; nil if the vault does not have the resource.
     func remove(
         _ id: ResourceID, noting change: ((inout VaultSettings) -> Void)? = nil
     ) throws -> [SegmentDescription]? {
@@ -234,7 +236,7 @@ extension VaultIndex {
 
     /// Deletes every resource with its keys and everything it holds.
     ///
-    /// - Returns: the number of resources, including those deleted by an earlier attempt that failed to destroy the
+    /// - Returns: the number of deleted resources, including those deleted by earlier, failed attempts to destroy the
     ///   vault.
     func removeAll() throws -> Int64 {
         try write { db in
@@ -247,7 +249,7 @@ extension VaultIndex {
             }
             try PendingDeletion.insert("true", [], db)
             if try CoverRow.hasTable(db) { try db.execute(sql: "DELETE FROM cover") }
-            // Nothing may be restored from the backup until it is gone, too.
+            // Nothing may be restored from the backup before the backup is gone, too.
             for record in [ErasedRow.resource, ErasedRow.packedPart] { try ErasedRow.insert(record, ErasedRow.all, db) }
             try db.execute(sql: "DELETE FROM representation; DELETE FROM resourceKey; DELETE FROM resource")
             for table in SealedTable.own { try table.deleteAll(db) }
@@ -258,7 +260,7 @@ extension VaultIndex {
 
     // MARK: Representations
 
-    /// Adds a representation that is being filled; the former one stays in use until ``serve(_:of:)``.
+    /// Adds a representation that is being filled. The former representation stays in use until ``serve(_:of:)``.
     package func add(_ representation: StoredRepresentation, to resource: StoredResource) throws {
         let info = try RepresentationRow.seal(
             representation.info.object, of: representation.id, resource.id, under: try resource.metadataKey())
@@ -272,7 +274,7 @@ extension VaultIndex {
         try write { db in try RepresentationRow.update(id, info: sealed, db) }
     }
 
-    /// Makes a representation the one that is read.
+    /// Makes a representation the one from which its resource is read.
     ///
     /// The resource's other representations are deleted, and their segments become pending deletions.
     ///
@@ -282,7 +284,7 @@ extension VaultIndex {
         metadata.serving = representation
         let key = try resource.metadataKey()
         let change = { (db: Database) in
-            // The bytes of the previous version are lost.
+            // The bytes of the previous representation are lost with it.
             if let former = resource.metadata.serving, former != representation {
                 let bytes = try SegmentRow.segments(of: former, db).reduce(0) { $0 + $1.length }
                 try self.noteLoss(of: bytes, from: resource.id, db)
@@ -294,7 +296,7 @@ extension VaultIndex {
                 sql: "UPDATE representation SET state = 'serving' WHERE id = ?", arguments: [representation.data])
             try ResourceRow.update(resource.id, metadata: sealed, db)
         }
-        // The first representation has nothing to serve yet, and replaces no other.
+        // No sync is needed for the first representation, because it has nothing to serve yet and replaces no other.
         if resource.metadata.serving == nil { try writeWithoutSync(change) } else { try write(change) }
         return metadata
     }
@@ -304,9 +306,9 @@ extension VaultIndex {
     /// Their segments become pending deletions.
     package func dropFilling() throws { try write { db in try RepresentationRow.deleteFilling(db) } }
 
-    /// Corrects impossible values of plain columns on which no key depends.
+    /// Corrects impossible values in the plain columns on which no key depends.
     ///
-    /// - Returns: the number of changes.
+    /// - Returns: the number of corrected values.
     func correctPlainColumns() throws -> Int {
         try write { db in try ResourceRow.correct(now: now(), db) + RepresentationRow.correct(db) }
     }
@@ -329,7 +331,7 @@ struct OpenedResource {
         try self.init(row, try ResourceKeyRow.fetchAll(of: row.id, db), keyring)
     }
 
-    /// Opens a resource whose keys were read with it.
+    /// Opens a resource whose key rows have already been read.
     init(_ row: ResourceRow, _ keyRows: [ResourceKeyRow], _ keyring: Keyring) throws {
         guard let keyNumber = row.keyNumber else { throw IndexError.damaged }
         var keys: [Int: (row: ResourceKeyRow, key: SharedKey)] = [:]

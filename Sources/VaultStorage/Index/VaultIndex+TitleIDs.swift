@@ -2,24 +2,25 @@ import Foundation
 import GRDB
 package import VaultModel
 
-/// Which resources keep a title's id in their sealed metadata.
+/// The resources that keep a title id in their sealed metadata.
 ///
-/// This is held only in memory. On disk the ids would be readable, and each is the keyed hash of a URL under a locator
-/// that may have leaked. Only a change of the locator adds to them, so they are read once for each locator.
+/// The ids are collected only in memory. On disk they would be readable, and each is the keyed hash of a URL under a
+/// locator that may have leaked. Only a change of the locator adds ids, so they are read once for each locator.
 struct KeptIDs: Sendable {
-    /// The locator that the vault had when it was read.
+    /// The number of the locator that the vault had when the ids were read.
     let locator: Int
     let resources: [TitleID: [ResourceID]]
 }
 
-// Titles by their short ids.
+// Finding titles by their short ids.
 extension VaultIndex {
-    /// The locator of a new vault, under which every title's id is the beginning of its resource id.
+    /// The number of a new vault's locator, under which every title's id is the beginning of its resource id.
     private static let firstLocator = 1
 
-    /// Returns the resources with this id: one or none; more only by a rare coincidence, or if rows were forged.
+    /// Returns the resources with a title id. There is at most one, unless ids coincide, which is rare, or rows were
+    /// forged.
     ///
-    /// Parts of titles count only if nothing else has the id. Rows that do not open are left out.
+    /// Parts of titles are returned only if nothing else has the id. Rows that do not open are left out.
     package func resources(_ id: TitleID) throws -> [StoredResource] {
         let candidates = try read { db in try Self.candidates(id, db) } + keptIDs(locator)[id, default: []]
         let found = try Set(candidates).compactMap { candidate in
@@ -34,7 +35,7 @@ extension VaultIndex {
         try keptIDs(locator).first { $0.value.contains(resource) }?.key ?? TitleID(of: resource)
     }
 
-    /// Returns the resources whose own id begins with this one.
+    /// Returns the resources whose resource id begins with a title id.
     private static func candidates(_ id: TitleID, _ db: Database) throws -> [ResourceID] {
         let (first, end) = id.resources
         return try Data.fetchAll(
@@ -47,7 +48,7 @@ extension VaultIndex {
         try read { db in try ResourceRow.fetch(id, db).flatMap { try SealedResource.fetch([$0], db).first } }
     }
 
-    /// Returns which resources keep an id. The first call opens all resources.
+    /// Returns the resources that keep a title id. The first call for a locator opens all resources.
     private func keptIDs(_ locator: Int) throws -> [TitleID: [ResourceID]] {
         guard locator > Self.firstLocator else { return [:] }
         if let known = kept.withLock({ $0 }), known.locator == locator { return known.resources }

@@ -6,7 +6,7 @@ package import VaultModel
 /// A resource that belongs to a title.
 package struct TitlePart: Hashable, Sendable {
     package let id: ResourceID
-    /// Whether it belongs to no other title, and is not a title itself.
+    /// Whether the resource belongs to no other title and is not a title itself.
     package let isOnlyHere: Bool
 
     package init(_ id: ResourceID, isOnlyHere: Bool) {
@@ -15,23 +15,23 @@ package struct TitlePart: Hashable, Sendable {
     }
 }
 
-/// A change of the titles that a resource belongs to; a title is named by the id of its manifest.
+/// A change to a resource's title membership. A title is identified by its manifest's id.
 package enum TitleLink: Sendable {
     case join(ResourceID)
     case leave(ResourceID)
 }
 
-/// The rows of `part`: which resources belong to which title.
+/// The rows of `part`, which record the resources that belong to each title.
 ///
-/// They mirror the titles that the parts name in their sealed metadata, so that the parts of a title are found without
-/// opening other resources. No tag protects them, so a permanent removal checks the metadata, too.
+/// They mirror the titles that the parts name in their sealed metadata, so that a title's parts are found without
+/// opening other resources. No tag protects these rows, so a permanent removal checks the metadata, too.
 enum PartRow {
     /// Returns whether the index has the table, which older vaults lack.
     static func hasTable(_ db: Database) throws -> Bool { try IndexSchema.has(IndexSchema.part, db) }
 
-    /// The SQL condition for a row of `resource` that belongs to a title.
+    /// The SQL condition that a row of `resource` belongs to a title.
     static let isPart = "EXISTS (SELECT 1 FROM part WHERE part.resource = resource.id)"
-    /// The SQL condition for a row of `resource` that is a title with parts.
+    /// The SQL condition that a row of `resource` is a title with parts.
     static let isTitle = "EXISTS (SELECT 1 FROM part WHERE part.title = resource.id)"
 
     /// Returns the number of resources that are parts of titles but not titles themselves.
@@ -41,18 +41,18 @@ enum PartRow {
             db, sql: "SELECT count(DISTINCT resource) FROM part WHERE resource NOT IN (SELECT title FROM part)") ?? 0
     }
 
-    /// The SQL condition for a row of `resource` that was only played, although all titles that it is a part of are
-    /// kept.
+    /// The SQL condition that a row of `resource` was only played, although every title that it is a part of is a
+    /// download or pinned.
     private static let isPlayedOnly = """
         (resource.class = 'cache' AND NOT EXISTS (SELECT 1 FROM part JOIN resource AS owner ON owner.id = part.title
             WHERE part.resource = resource.id AND owner.class = 'cache'))
         """
 
-    /// The SQL condition for a row of `resource` that may be evicted by itself, with the parts that only it has.
+    /// The SQL condition that a row of `resource` may be evicted by itself, along with the parts that only it has.
     ///
     /// Parts are evicted with their titles, except that a part that was only played is evicted by itself if its titles
-    /// are kept. Titles that are parts of each other would then never be evicted, so each of them may be the first,
-    /// unless a title that it is a part of is pinned.
+    /// are downloads or pinned. Titles that are parts of each other would then never be evicted, so each of them may be
+    /// evicted first, unless a title that it is a part of is pinned or is not among its own parts.
     static let isUnit = """
         (NOT \(isPart) OR \(isPlayedOnly) OR (\(isTitle) AND NOT EXISTS (
             WITH RECURSIVE
@@ -64,7 +64,7 @@ enum PartRow {
             WHERE owner.class = 'pinned' OR above.id NOT IN below)))
         """
 
-    /// Returns whether a resource may be evicted by itself: ``isUnit``.
+    /// Returns whether a resource may be evicted by itself, according to ``isUnit``.
     static func isUnit(_ id: ResourceID, _ db: Database) throws -> Bool {
         guard try hasTable(db) else { return true }
         let statement = try db.cachedStatement(sql: "SELECT \(isUnit) FROM resource WHERE id = ?")
@@ -74,7 +74,7 @@ enum PartRow {
     static func change(_ link: TitleLink, of part: ResourceID, _ db: Database) throws {
         switch link {
         case .join(let title):
-            // An owner that had no space for the table when it opened the vault may have space now.
+            // The table may be missing, because the disk may have had no space for it when the owner opened the vault.
             if try !hasTable(db) { try db.execute(sql: IndexSchema.ifAbsent(IndexSchema.part)) }
             try db.execute(
                 sql: """
@@ -113,15 +113,15 @@ enum PartRow {
     }
 }
 
-// Titles of several resources.
+// Titles that consist of several resources.
 extension VaultIndex {
-    /// Returns the parts of a title, in the order of their ids.
+    /// Returns a title's parts, in the order of their ids.
     package func parts(of title: ResourceID) throws -> [TitlePart] {
         try read { db in try PartRow.parts(of: title, db) }
     }
 
-    /// Returns the titles that a person would name for a resource: those that it is a part of, directly or in a pack,
-    /// and itself if it is a title or a part of none.
+    /// Returns the titles that a person would name for a resource: the titles that it is a part of, directly or in a
+    /// pack, and the resource itself if it is a title or a part of none.
     package func titles(of id: ResourceID) throws -> [ResourceID] {
         try read { db in
             guard try PartRow.hasTable(db) else { return [id] }
@@ -131,9 +131,9 @@ extension VaultIndex {
         }
     }
 
-    /// Returns the cache keys whose titles the vault has.
+    /// Returns those cache keys whose titles the vault has.
     ///
-    /// - Parameter part: a resource to leave out, because it is not a part of itself.
+    /// - Parameter part: a resource whose own cache key is left out, because a resource is not a part of itself.
     func known(_ titles: [[UInt8]], except part: ResourceID) throws -> [[UInt8]] {
         guard !titles.isEmpty else { return [] }
         return try read { db in
@@ -146,7 +146,8 @@ extension VaultIndex {
         }
     }
 
-    /// Returns how many bytes of each title's parts are held according to the index, in their own segments or in packs.
+    /// Returns the number of bytes of each title's parts that are held according to the index, in segments of their own
+    /// or in packs.
     package func partBytes(of titles: [ResourceID]) throws -> [ResourceID: Int64] {
         guard !titles.isEmpty else { return [:] }
         return try read { db in
@@ -164,14 +165,15 @@ extension VaultIndex {
         }
     }
 
-    /// Returns resources along with the parts of those that are titles.
+    /// Returns the given resources along with the parts of those that are titles.
     package func withParts(_ ids: Set<ResourceID>) throws -> Set<ResourceID> {
         try read { db in
             try ids.reduce(into: ids) { all, id in all.formUnion(try PartRow.parts(of: id, db).map(\.id)) }
         }
     }
 
-    /// Returns how many bytes of several resources are held according to the index, and the number of their segments.
+    /// Returns the number of bytes of several resources that are held according to the index, and the number of the
+    /// resources' segments.
     package func totals(of ids: [ResourceID]) throws -> (bytes: Int64, segments: Int) {
         try read { db in
             try ids.reduce(into: (0, 0)) { totals, id in
@@ -182,13 +184,13 @@ extension VaultIndex {
         }
     }
 
-    /// Changes the class of the parts of a title.
+    /// Changes the class of a title's parts.
     ///
-    /// Parts of another title that is pinned stay pinned, and parts of a fetched title that were only played are left
-    /// unchanged.
+    /// Parts that also belong to another, pinned title stay pinned. Parts that were only played are left unchanged if
+    /// the title was fetched.
     ///
     /// - Parameter only: the class that a part must have to be changed; nil for any class.
-    /// - Returns: the parts that have changed.
+    /// - Returns: the parts whose class has changed.
     func setClass(
         _ resourceClass: ResourceClass, ofPartsOf title: ResourceID, only: ResourceClass?
     ) throws -> [ResourceID] {
@@ -212,12 +214,12 @@ extension VaultIndex {
 
     /// Requires that a title exists.
     ///
-    /// - Throws: ``VaultError`` with code `removed`.
+    /// - Throws: ``VaultError`` with code `removed` if the title does not exist.
     static func require(_ title: ResourceID, _ db: Database) throws {
         guard try ResourceRow.exists(title, db) else { throw removedTitle }
     }
 
-    /// Adds the rows of `part` for the titles that a resource names.
+    /// Adds the rows of `part` for the titles that a resource's metadata names.
     func link(_ part: ResourceID, to metadata: ResourceMetadata, _ db: Database) throws {
         for key in metadata.partOf {
             guard let title = keyring.resourceID(cacheKey: key, locator: locator) else { continue }
@@ -225,9 +227,9 @@ extension VaultIndex {
         }
     }
 
-    /// Unlinks a part from a title that is evicted or removed, in its sealed metadata, too.
+    /// Unlinks a part from a title that is evicted or removed, both in its row of `part` and in its sealed metadata.
     ///
-    /// - Returns: whether its sealed metadata named the title.
+    /// - Returns: whether the part's sealed metadata named the title.
     @discardableResult
     func leave(_ title: ResourceID, _ part: ResourceID, _ db: Database) throws -> Bool {
         try PartRow.change(.leave(title), of: part, db)
@@ -240,23 +242,25 @@ extension VaultIndex {
         return true
     }
 
-    /// Removes a part of a title that is being removed; a part that another title also has is only unlinked.
+    /// Removes a part of a title that is being removed. A part that another title also has, or that was requested by
+    /// its own name, is only unlinked.
     ///
     /// - Returns: the segments that became pending deletions.
     func remove(_ part: TitlePart, of title: ResourceID, _ db: Database) throws -> [SegmentDescription] {
-        // A part is removed only if its sealed record names the title; a row alone is not enough.
+        // A part is removed only if its sealed metadata names the title, because a row alone proves nothing.
         guard try leave(title, part.id, db), goesWithTitle(part, db) else { return [] }
         let segments = try SegmentRow.segments(of: part.id, db)
         try ResourceRow.delete(part.id, db)
         return segments
     }
 
-    /// Returns whether a part is removed with its title: it has no other title, and was not requested by its own name.
+    /// Returns whether a part is removed with its title, because it has no other title, is not a title itself, and was
+    /// not requested by its own name.
     private func goesWithTitle(_ part: TitlePart, _ db: Database) -> Bool {
         part.isOnlyHere && (try? opened(part.id, db))?.metadata.isOwn != true
     }
 
-    /// Returns the parts that only this title has, and the files in its packs.
+    /// Returns the parts that are removed with a title, and the files in those of them that are packs.
     package func contents(of title: ResourceID) throws -> (parts: Set<ResourceID>, files: Set<ResourceID>) {
         try read { db in
             let parts = Set(try PartRow.parts(of: title, db).filter { goesWithTitle($0, db) }.map(\.id))
@@ -264,7 +268,7 @@ extension VaultIndex {
         }
     }
 
-    /// Returns how many rows of `part` a resource lacks or has in excess, compared with the titles that it names.
+    /// Returns the number of missing and surplus `part` rows for a resource, judged by the titles that it names.
     package func wrongLinks(of id: ResourceID) throws -> Int {
         try read { db in
             let (missing, extra) = try linkErrors(of: id, db)
@@ -272,7 +276,7 @@ extension VaultIndex {
         }
     }
 
-    /// Makes the rows of `part` for a resource match the titles that it names.
+    /// Makes a resource's rows of `part` match the titles that its metadata names.
     package func mendLinks(of id: ResourceID) throws {
         try write { db in
             let (missing, extra) = try linkErrors(of: id, db)
@@ -289,12 +293,12 @@ extension VaultIndex {
         let linked = try PartRow.titles(of: id, db)
         return (
             try named.subtracting(linked).filter { try $0 != id && ResourceRow.exists($0, db) },
-            // If there are very many titles, the metadata names only the latest.
+            // If there are very many titles, the metadata names only the latest, so no row is known to be surplus.
             metadata.namesAllTitles ? linked.subtracting(named) : []
         )
     }
 
-    /// Adds the missing rows of `part`, for the titles that the parts themselves name.
+    /// Adds the missing rows of `part` for the titles that the parts' own metadata names.
     package func linkParts() throws {
         var links: [(title: ResourceID, part: ResourceID)] = []
         try forEachPage { db, before, last in

@@ -4,23 +4,24 @@ import Synchronization
 package import VaultCrypto
 import VaultModel
 
-/// The index: which ranges of which representation are sealed in which segment.
+/// The index, which records which ranges of each representation are sealed in which segments.
 ///
 /// It is an SQLite database in WAL mode, used through GRDB. Every call may block.
 package final class VaultIndex: Sendable {
     let database: IndexDatabase
     let keyring: Keyring
-    /// The locator from which this vault's resource ids are derived.
+    /// The number of the locator from which this vault's resource ids are derived.
     package var locator: Int { locatorInUse.load(ordering: .acquiring) }
     private let locatorInUse: Atomic<Int>
-    /// The wall clock, in seconds since 1970.
+    /// The wall-clock time, in seconds since 1970.
     let now: @Sendable () -> Int64
-    /// The path of the file, and its state when it was opened as immutable; nil if it was opened in any other way.
+    /// The path of the index file, and the file's state when it was opened as immutable; nil if it was opened in any
+    /// other way.
     private let closedFile: (path: String, stamp: FileStamp)?
-    /// The title ids that resources keep; nil until the first lookup.
+    /// The title ids that resources keep in their metadata; nil until the first lookup.
     let kept = Locked<KeptIDs?>(nil)
 
-    /// Maximum lead of an index's revision over a keyring's: no vault can have had more changes.
+    /// The maximum number of revisions by which an index may be ahead of a keyring. No vault can have had more changes.
     package static let maxRevisionLead: Int64 = 1 << 32
 
     private init(
@@ -38,8 +39,8 @@ package final class VaultIndex: Sendable {
 
     /// Creates an empty index for a keyring.
     ///
-    /// The file must exist and be empty: the caller created it with mode 0600, and SQLite gives its side files the
-    /// same mode.
+    /// The file must exist and be empty. The caller creates it with mode 0600, because SQLite creates its side files
+    /// with the same mode.
     package static func create(at path: String, keyring: Keyring) throws {
         let settings = try VaultRow.seal(VaultSettings(), keyring)
         try IndexDatabase.creating(at: path) { db in
@@ -55,7 +56,7 @@ package final class VaultIndex: Sendable {
         }
     }
 
-    /// Opens an index, and checks that the keyring is this vault's and not an older one.
+    /// Opens an index, and checks that the keyring belongs to this vault and is not an older one.
     ///
     /// A reader needs no free space on the disk (see ``nameForFullDisk(_:)``), and no writable folder if the last owner
     /// closed the index (see ``nameForReadOnlyFolder(_:)``).
@@ -79,7 +80,7 @@ package final class VaultIndex: Sendable {
         VaultIndex(try IndexDatabase(at: path, keyring: keyring, readOnly: readOnly), keyring: keyring, now: now)
     }
 
-    /// Opens an index as immutable; every read then checks that the file has not changed.
+    /// Opens an index as immutable. Every read then checks that the file has not changed.
     ///
     /// - Parameter stamp: the state of the file before it was opened.
     static func connect(
@@ -92,23 +93,23 @@ package final class VaultIndex: Sendable {
 
     /// Returns the name of an index for a reader whose disk has no space for `-shm`.
     ///
-    /// Without this name, SQLite begins by truncating `-shm`. With it, the reader uses the `-shm` of an owner, if there
-    /// is one, and otherwise keeps its own in memory until an owner opens the index. SQLite does both, and nothing is
-    /// written.
+    /// With the plain path, SQLite begins by truncating `-shm`. With this name, SQLite uses an owner's `-shm`, if there
+    /// is one, and otherwise keeps its own in memory until an owner opens the index. In both cases, nothing is written.
     static func nameForFullDisk(_ path: String) -> String {
         URL(fileURLWithPath: path).absoluteString + "?readonly_shm=1"
     }
 
     /// Returns the name of an index without a log, for a reader that cannot write to its folder.
     ///
-    /// A reader of a database in WAL mode needs a `-shm`, which SQLite cannot create there. With this name, SQLite
-    /// treats the file as immutable, and needs no other file and no lock. It would not read a log.
+    /// A reader of a database in WAL mode needs a `-shm`, which SQLite cannot create in that folder. With this name,
+    /// SQLite treats the file as immutable, and needs no other file and no lock. It would ignore a log if there were
+    /// one.
     static func nameForReadOnlyFolder(_ path: String) -> String {
         URL(fileURLWithPath: path).absoluteString + "?immutable=1"
     }
 
-    /// Returns the state of an index that its last owner closed, in a folder that cannot be written; nil for any other
-    /// index.
+    /// Returns the state of an index file if its folder cannot be written and its last owner closed the index; nil for
+    /// any other index.
     private static func stamp(ofClosed path: String) -> FileStamp? {
         let files = FileManager.default
         let folder = PosixFileSystem.folder(of: path)
@@ -116,11 +117,11 @@ package final class VaultIndex: Sendable {
         return FileStamp(path: path)
     }
 
-    /// Whether it was opened as immutable, because its folder cannot be written.
+    /// Whether the index was opened as immutable, because its folder cannot be written.
     package var isReadAsClosed: Bool { closedFile != nil }
 
-    /// Requires that an index that was opened as immutable has not changed: its file system may be writable elsewhere,
-    /// and SQLite does not check.
+    /// Requires that an index that was opened as immutable has not changed. Its file system may be writable from
+    /// elsewhere, and SQLite does not check for changes.
     private func requireUnchanged() throws {
         guard let (path, stamp) = closedFile else { return }
         guard FileStamp(path: path) == stamp, !FileManager.default.fileExists(atPath: path + "-wal") else {
@@ -136,22 +137,22 @@ package final class VaultIndex: Sendable {
 
     func read<Result>(_ body: (Database) throws -> Result) throws -> Result {
         let result = Swift.Result { try database.read(body) }
-        // A read during a change may return anything, including an error.
+        // The check comes before the result is used, because a read during a change may return anything, even an error.
         try requireUnchanged()
         return try result.get()
     }
 
     func write<Result>(_ body: (Database) throws -> Result) throws -> Result { try database.write(body) }
 
-    /// Writes together with other threads, with one sync: see ``IndexDatabase/writeTogether(_:)``.
+    /// Writes together with other threads, with one sync. See ``IndexDatabase/writeTogether(_:)``.
     func writeTogether<Result: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Result
     ) throws -> Result { try database.writeTogether(body) }
 
-    /// Makes durable what was written without a sync.
+    /// Makes the rows that were written without a sync durable.
     package func synchronize() throws { try write { db in try VaultRow.touch(db) } }
 
-    /// Writes rows that nothing depends on yet: see ``IndexDatabase/writeWithoutSync(_:)``.
+    /// Writes rows that nothing depends on yet, without a sync. See ``IndexDatabase/writeWithoutSync(_:)``.
     func writeWithoutSync<Result>(_ body: (Database) throws -> Result) throws -> Result {
         try database.writeWithoutSync(body)
     }
@@ -165,15 +166,15 @@ package final class VaultIndex: Sendable {
 
     /// Requires that the index still has the schema that this program creates.
     ///
-    /// - Throws: ``VaultError`` with code `integrity`.
+    /// - Throws: ``VaultError`` with code `integrity` if the schema differs.
     package func requireOwnSchema() throws {
         try read { db in try SchemaCheck.require(IndexSchema.first, optional: IndexSchema.later, db) }
     }
 
-    /// Switches to another locator, which the index already names durably.
+    /// Switches to another locator, which the index must already name durably.
     func use(locator: Int) { locatorInUse.store(locator, ordering: .releasing) }
 
-    /// Returns whether the owner has changed keys since this process read the keyring.
+    /// Returns whether the owner has changed the keyring since this process read it.
     ///
     /// If so, data that does not open may still be sound.
     package func isNewerThanKeyring() throws -> Bool {
@@ -186,10 +187,10 @@ package final class VaultIndex: Sendable {
 
     func settings(_ db: Database) throws -> VaultSettings { try openedSettings(db, withNetwork: true).settings }
 
-    /// Opens the settings, and returns the locator that the row names.
+    /// Opens the settings, and also returns the locator that the vault's row names.
     ///
-    /// It may differ from ``locator``: the owner may have changed it since this index was opened, and ``locator``
-    /// follows a change only after its transaction.
+    /// That locator may differ from ``locator``, because the owner may have changed it since this index was opened, and
+    /// ``locator`` follows a change only after its transaction.
     ///
     /// - Parameter withNetwork: whether to open the network settings, too.
     func openedSettings(
@@ -204,7 +205,7 @@ package final class VaultIndex: Sendable {
         return (settings, locator)
     }
 
-    /// Changes settings; those that `change` leaves alone stay unchanged.
+    /// Changes the settings. Those that `change` does not set keep their values.
     package func changeSettings(_ change: (inout VaultSettings) throws -> Void) throws {
         try write { db in try self.changeSettings(db, change) }
     }
@@ -215,7 +216,7 @@ package final class VaultIndex: Sendable {
         try write(settings, locator: locator, db)
     }
 
-    /// Seals and writes settings, with the locator that the row is to name.
+    /// Seals and writes settings, along with the locator that the vault's row is to name.
     func write(_ settings: VaultSettings, locator: Int, _ db: Database) throws {
         var settings = settings
         try settings.bindNetwork()
@@ -223,7 +224,7 @@ package final class VaultIndex: Sendable {
         try write(settings.network, db)
     }
 
-    /// Raises the count of fetched bytes, in the transaction that stores these bytes.
+    /// Raises the number of fetched bytes, in the transaction that stores these bytes.
     func countFetched(_ total: Int64, _ db: Database) throws {
         var (settings, locator) = try openedSettings(db)
         guard total > settings.bytesFetched else { return }

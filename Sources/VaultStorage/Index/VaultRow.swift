@@ -3,7 +3,8 @@ import GRDB
 import VaultCrypto
 import VaultModel
 
-/// The row of `vault`: which keyring the vault needs, and its sealed settings. A value is nil if it is impossible.
+/// The row of `vault`, which identifies the keyring that the vault needs and holds the sealed settings. A value is nil
+/// if it is impossible.
 struct VaultRow: Sendable {
     let id: VaultID?
     /// The highest revision of the keyring that the index has recorded.
@@ -20,25 +21,26 @@ struct VaultRow: Sendable {
 
     // MARK: Reading
 
-    /// The largest sealed settings, in bytes: no writer writes larger ones. A key policy at its limits takes a quarter.
+    /// The maximum size of sealed settings, in bytes. No writer writes larger ones. A key policy at its limits takes a
+    /// quarter of this.
     static let maxBytes = 64 << 20
 
-    /// The columns, with null in place of settings that are too large, so that they are not read.
+    /// The columns, with null in place of settings that are too large, so that SQLite does not read them.
     static let columns = """
         id, keyringRevision, locator, \
         CASE WHEN typeof(settings) = 'blob' AND length(settings) <= \(maxBytes) THEN settings END AS settings
         """
 
-    /// Returns the row; nil if there is none. Each vault that was opened has exactly one.
+    /// Returns the row; nil if there is none. Every index that was opened has exactly one.
     static func fetch(_ db: Database) throws -> VaultRow? {
         try Row.fetchOne(db, sql: "SELECT \(columns) FROM vault").map(VaultRow.init)
     }
 
-    /// Returns the row of a keyring's vault.
+    /// Returns the row of the vault to which a keyring belongs.
     ///
     /// - Parameter schema: the name of an attached database.
     static func require(_ keyring: Keyring, of schema: String = "main", _ db: Database) throws -> VaultRow {
-        // A search by key would read the whole row to compare it; `+id` keeps SQLite from searching by key.
+        // A search by key would read the whole row to compare it, so `+id` keeps SQLite from searching by key.
         let statement = try db.cachedStatement(sql: "SELECT \(columns) FROM \(schema).vault WHERE +id = ?")
         let row = try Row.fetchOne(statement, arguments: [keyring.vaultID.data])
         if let row { return VaultRow(row) }
@@ -46,7 +48,7 @@ struct VaultRow: Sendable {
         guard !others.isEmpty else {
             throw VaultError(.integrity, "the vault's row is missing from the index; rebuild it", hint: .rebuildIndex)
         }
-        // Settings are bound to the vault's id: if they open, only the id beside them is damaged.
+        // Settings are bound to the vault's id, so if they open, only the id beside them is damaged.
         guard try others.allSatisfy({ try $0.openSettings(keyring) == nil }) else {
             throw VaultError(
                 .integrity, "the vault's id in the index is damaged; rebuild the index", hint: .rebuildIndex)
@@ -55,26 +57,26 @@ struct VaultRow: Sendable {
             .foreignKeyring, "the keyring belongs to another vault; use the one this vault was created with")
     }
 
-    /// Returns whether a keyring's vault can have reached the recorded revision.
+    /// Returns whether the vault to which a keyring belongs can have reached the recorded revision.
     func isRevisionPossible(for keyring: Keyring) -> Bool {
         keyringRevision.map { $0 <= keyring.revision + VaultIndex.maxRevisionLead } ?? false
     }
 
-    /// Returns the locator that a database names; nil if it is impossible.
+    /// Returns the number of the locator that a database names; nil if the number is impossible.
     static func locator(of schema: String = "main", _ db: Database) throws -> Int? {
         try Row.fetchOne(db, sql: "SELECT locator FROM \(schema).vault LIMIT 1").flatMap { row in
             try? row.column("locator", in: PlainColumn.numbers)
         }
     }
 
-    /// Opens the settings; nil if they do not open, or are not valid settings.
+    /// Opens the settings. Returns nil if they do not open or are not valid settings.
     ///
-    /// - Parameter locator: a locator to use instead of the row's.
+    /// - Parameter locator: a locator to use instead of the row's locator.
     func openSettings(locator: Int? = nil, _ keyring: Keyring) throws -> VaultSettings? {
         try settingsObject(of: keyring.vaultID, locator: locator ?? self.locator, keyring).flatMap { VaultSettings($0) }
     }
 
-    /// Opens the settings of a vault; nil if a keyring does not open them.
+    /// Opens a vault's settings. Returns nil if the keyring does not open them.
     func settingsObject(of id: VaultID, locator: Int?, _ keyring: Keyring) throws -> JSONObject? {
         guard let settings else { return nil }
         return try SealedTable.settings.open(settings, of: id.bytes, RecordKeys(keyring, locator: locator))
@@ -82,10 +84,10 @@ struct VaultRow: Sendable {
 
     /// Refuses a row that is older than the keys.
     ///
-    /// Its settings were sealed by a generation that has been retired since, or by a format version up to 5, whose
-    /// records no longer open after the first retirement.
+    /// The settings of an older row were sealed either under a generation that has since been retired, or by a format
+    /// version up to 5, whose records no longer open after the first retirement.
     ///
-    /// - Throws: ``VaultError`` with code `foreignKeyring`.
+    /// - Throws: ``VaultError`` with code `foreignKeyring` if the row is older.
     func requireNoOlderCopy(_ keyring: Keyring) throws {
         switch settings.flatMap({ RecordForm($0) }) {
         case .generation(let number) where keyring.isRetired(number): throw IndexError.olderCopy(number)
@@ -99,7 +101,7 @@ struct VaultRow: Sendable {
     /// Seals settings under the current generation.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if the sealed settings would be larger than readers accept,
-    ///   `foreignKeyring` if the keyring has no key.
+    ///   `foreignKeyring` if the keyring has no record key for that generation.
     static func seal(_ settings: VaultSettings, _ keyring: Keyring) throws -> [UInt8] {
         try SealedTable.settings.seal(
             settings.object, of: keyring.vaultID.bytes, RecordKeys(keyring, locator: nil))
@@ -116,7 +118,7 @@ struct VaultRow: Sendable {
             arguments: [locator, settings.data])
     }
 
-    /// Raises the recorded revision of the keyring; it is never lowered.
+    /// Raises the recorded revision of the keyring. The revision is never lowered.
     static func record(revision: Int64, _ db: Database) throws {
         try db.execute(
             sql: "UPDATE vault SET keyringRevision = ? WHERE keyringRevision < ?", arguments: [revision, revision])
@@ -124,7 +126,7 @@ struct VaultRow: Sendable {
 
     /// Writes the row unchanged, so that the transaction is not empty.
     static func touch(_ db: Database) throws {
-        // SQLite does not write a page that a statement leaves unchanged.
+        // The row is changed and changed back, because SQLite does not write a page that a statement leaves unchanged.
         try db.execute(
             sql: """
                 UPDATE vault SET keyringRevision = keyringRevision + 1;
@@ -138,13 +140,13 @@ struct GenerationRow: Sendable {
     let number: Int
     let isRetiring: Bool
 
-    /// The SQL condition for a possible row.
+    /// The SQL condition that a row holds a possible number.
     static let isPossible = PlainColumn.isWithin(PlainColumn.numbers, "number")
 
-    /// The columns of a row that may be damaged: an unknown state does not count as retiring.
+    /// The columns of a row that may be damaged. An unknown state does not count as retiring.
     static let corrected = "number, CASE WHEN state = 'retiring' THEN state ELSE 'active' END"
 
-    /// Creates the row; nil if no generation has its number.
+    /// Creates the row; nil if no generation can have its number.
     init?(_ row: Row) {
         guard let number = try? row.column("number", in: PlainColumn.numbers) else { return nil }
         self.number = number
@@ -152,12 +154,12 @@ struct GenerationRow: Sendable {
         isRetiring = (try? row.column("state") as String) == "retiring"
     }
 
-    /// Returns all rows in ascending order.
+    /// Returns all rows with possible numbers, in ascending order.
     static func fetchAll(_ db: Database) throws -> [GenerationRow] {
         try Row.fetchAll(db, sql: "SELECT * FROM generation ORDER BY number").compactMap(GenerationRow.init)
     }
 
-    /// Adds a generation, unless it has a row.
+    /// Adds a row for a generation, unless it already has one.
     static func insert(_ number: Int, isRetiring: Bool = false, _ db: Database) throws {
         try db.execute(
             sql: "INSERT OR IGNORE INTO generation VALUES (?, ?)",

@@ -1,8 +1,8 @@
 package import VaultModel
 
-// How the download queue is processed.
+// The settings for processing the download queue.
 extension VaultSettings {
-    /// How the queue is processed. An invalid member counts as absent: the queue then runs as in a new vault.
+    /// The settings for processing the queue. An invalid member counts as absent, so that a new vault's value applies.
     package var downloads: DownloadSettings {
         var downloads = DownloadSettings()
         if case .integer(let count)? = members["parallelDownloads"] { try? downloads.setParallel(Int(count)) }
@@ -13,7 +13,7 @@ extension VaultSettings {
         return downloads
     }
 
-    /// Replaces how the queue is processed. A value that equals a new vault's has no member.
+    /// Replaces the settings for processing the queue. A value that equals a new vault's is stored without a member.
     package mutating func setDownloads(_ downloads: DownloadSettings) {
         let usual = DownloadSettings()
         members["parallelDownloads"] =

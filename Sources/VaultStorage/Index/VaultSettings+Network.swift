@@ -1,13 +1,13 @@
 import VaultCrypto
 package import VaultModel
 
-/// The members of the settings that say how origins are reached.
+/// The members of the settings that determine how origins are reached.
 ///
 /// They include proxy passwords, header values, cookies and private keys, so only sealed rows contain them.
 struct NetworkMembers: Sendable {
-    /// Nil if their row does not open.
+    /// The members; nil if their row does not open.
     private(set) var members: JSONObject?
-    /// Whether they must be written to their row.
+    /// Whether the members must be written to their row.
     private(set) var isChanged = false
 
     /// The names of all these members.
@@ -19,18 +19,19 @@ struct NetworkMembers: Sendable {
     /// Creates the members from the settings of an older version.
     init(_ members: JSONObject) { self.members = members }
 
-    /// Creates the members from their row; nil stands for a row that does not open.
+    /// Creates the members from their row. Nil stands for a row that does not open.
     init(ofRow members: JSONObject?) { self.members = members }
 
     /// Replaces the members.
     mutating func change(to members: JSONObject) { (self.members, isChanged) = (members, true) }
 
-    /// Gives an id to the row that is about to be written.
+    /// Sets the id of the row that is about to be written.
     fileprivate mutating func identify(as id: JSONValue) { members?["id"] = id }
 }
 
 extension VaultSettings {
-    /// How often the members were written to their row, which records the same number; 0 if they have no row.
+    /// The number of times that the network members were written to their row, which records the same number; 0 if they
+    /// have no row.
     var networkRevision: Int64 {
         guard case .integer(let revision)? = members["networkRevision"] else { return 0 }
         return revision
@@ -38,8 +39,8 @@ extension VaultSettings {
 
     /// Returns whether these settings were written together with a network row.
     ///
-    /// The revision alone does not show that: after a rebuild from an older backup, it is used again. Older versions
-    /// wrote only the revision; both then lack the id.
+    /// The revision alone does not prove this, because it is used again after a rebuild from an older backup. Older
+    /// versions wrote only the revision, so in their vaults both the settings and the row lack the id.
     func wereWritten(with row: JSONObject) -> Bool {
         row["revision"] == .integer(networkRevision) && row["id"] == members["networkID"]
     }
@@ -50,7 +51,7 @@ extension VaultSettings {
         members["networkID"] = row["id"]
     }
 
-    /// Gives the settings and the row that is about to be written with them the same random id.
+    /// Sets the same new random id in the settings and in the network row that is about to be written with them.
     mutating func bindNetwork() throws {
         guard network.isChanged, network.members != nil else { return }
         let id = JSONValue.string(Base64.encode(try SecureRandom.bytes(16, "id of network settings")))
@@ -58,10 +59,10 @@ extension VaultSettings {
         network.identify(as: id)
     }
 
-    /// How origins are reached.
+    /// Returns the settings for reaching origins.
     ///
-    /// - Throws: ``VaultError`` with code `integrity` if the members are not valid settings. Nothing may be requested
-    ///   then: a request without the proxy that was set would reveal its target to others.
+    /// - Throws: ``VaultError`` with code `integrity` if the members are not valid settings. Nothing may then be
+    ///   requested, because a request without the proxy that was set would reveal its target to others.
     package func networkSettings() throws -> NetworkSettings {
         do {
             guard let members = self.network.members else { throw IndexError.damaged }
@@ -96,11 +97,11 @@ extension VaultSettings {
         }
     }
 
-    /// The error for members that are not valid settings.
+    /// The error for network members that are not valid settings.
     package static let unreadableNetwork = VaultError(
         .integrity, "the vault's network settings cannot be read; set or unset the proxy, then the others again")
 
-    /// Replaces how origins are reached. A value that equals a new vault's has no member.
+    /// Replaces the settings for reaching origins. A value that equals a new vault's is stored without a member.
     package mutating func setNetwork(_ network: NetworkSettings) {
         // Members that this version does not know are kept.
         var members = self.network.members ?? JSONObject()
@@ -131,7 +132,7 @@ extension VaultSettings {
         members["revision"] = .integer(revision)
         self.members["networkRevision"] = .integer(revision)
         self.network.change(to: members)
-        // An older version kept them among the other settings.
+        // An older version kept the network members among the other settings.
         for name in NetworkMembers.names { self.members[name] = nil }
     }
 }

@@ -1,6 +1,6 @@
 package import VaultModel
 
-// The programs that the operator named. Their arguments may be secrets, so only the sealed settings contain them.
+// The programs that the operator chose. Their arguments may be secrets, so only the sealed settings contain them.
 extension VaultSettings {
     /// The programs. An invalid member counts as absent, so that nothing is run.
     package var programs: ProgramSettings {

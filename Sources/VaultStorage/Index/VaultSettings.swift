@@ -3,13 +3,13 @@ package import VaultModel
 /// The settings and counters of a vault, sealed in `vault.settings`, and the network settings, which have a row of
 /// their own.
 package struct VaultSettings: Sendable {
-    /// Bytes of media that origins have sent since the vault was created.
+    /// The number of media bytes that origins have sent since the vault was created.
     package var bytesFetched: Int64
     /// The limits on the space that the vault may use.
     package var limits: StorageLimits
     /// All members, including those that this version does not know.
     var members: JSONObject
-    /// The members that say how origins are reached.
+    /// The members that determine how origins are reached.
     var network: NetworkMembers
 
     package init() {
@@ -31,7 +31,7 @@ package struct VaultSettings: Sendable {
             return nil
         }
         members = object
-        // An older version keeps them here.
+        // An older version keeps the network members among the settings.
         network = NetworkMembers(JSONObject(object.members.filter { NetworkMembers.names.contains($0.key) }))
     }
 
@@ -41,7 +41,7 @@ package struct VaultSettings: Sendable {
         for (name, value) in [("maxSize", limits.size), ("maxAge", limits.age)] {
             object[name] = (value ?? 0) > 0 ? value.map { .integer($0) } : nil
         }
-        // 0 leaves nothing free; without the member, the default share of the disk is left free.
+        // With 0, no space is left free. Without the member, the default share of the disk is left free.
         object["minFree"] = limits.minFree.map { .integer(max(0, $0)) }
         object["evictDownloads"] = limits.evictsDownloads.map { .bool($0) }
         return object
@@ -49,16 +49,16 @@ package struct VaultSettings: Sendable {
 }
 
 extension VaultSettings {
-    /// The vault's mode; nil if none was set, or this version does not know it.
+    /// The vault's mode; nil if none was set, or if this version does not know the mode.
     package var mode: VaultMode? {
         get { (try? members.optionalString("mode"))?.flatMap { VaultMode(rawValue: $0) } }
         set { members["mode"] = newValue.map { .string($0.rawValue) } }
     }
 }
 
-// Settings that determine the name of a resource.
+// The settings that determine how resources are named.
 extension VaultSettings {
-    /// The key policy.
+    /// Returns the key policy.
     ///
     /// - Throws: ``VaultError`` with code `integrity` if the members are not a valid policy.
     package func keyPolicy() throws -> KeyPolicy {
@@ -104,7 +104,7 @@ extension VaultSettings {
         ((try? members.strings("principals")) ?? []).compactMap { Base64.decode($0) }.filter { $0.count == 32 }
     }
 
-    /// Replaces the names of principals.
+    /// Replaces remembered principals with their new names. A principal that is not in `principals` keeps its name.
     mutating func rename(principals: [[UInt8]: [UInt8]]) {
         guard !self.principals.isEmpty else { return }
         members["principals"] = .array(self.principals.map { .string(Base64.encode(principals[$0] ?? $0)) })
@@ -112,7 +112,7 @@ extension VaultSettings {
 
     /// Remembers a principal.
     ///
-    /// One entry more than ``maxPrincipals`` means that there are further principals, which are not remembered.
+    /// If there is one entry more than ``maxPrincipals``, there may be further principals that are not remembered.
     package mutating func note(principal: [UInt8]) {
         var known = principals
         guard !known.contains(principal), known.count <= Self.maxPrincipals else { return }
@@ -123,7 +123,7 @@ extension VaultSettings {
 
 // The last verification of the whole vault.
 extension VaultSettings {
-    /// When the whole vault was last verified, and the result; nil if it never was.
+    /// When the whole vault was last verified, and with which result; nil if it never was.
     package var verification: VerificationRecord? {
         get {
             guard let record = members["verified"].flatMap({ try? JSONObject($0, name: "verified") }),
@@ -139,13 +139,13 @@ extension VaultSettings {
 
 /// A completed verification of the whole vault.
 package struct VerificationRecord: Hashable, Sendable {
-    /// When it ended, in seconds since 1970.
+    /// When the verification ended, in seconds since 1970.
     package let time: Int64
-    /// Whether no damage was left.
+    /// Whether no damage was left when the verification ended.
     package let isSound: Bool
 }
 
-// The state of a reseal, and of a destruction.
+// The progress of a reseal, and of the vault's destruction.
 extension VaultSettings {
     /// The reseal that was begun but is not finished; nil if there is none.
     package var resealOrder: ResealOrder? {
@@ -162,7 +162,7 @@ extension VaultSettings {
         set { members["resealRun"] = .integer(newValue) }
     }
 
-    /// The number of resources deleted by attempts to destroy the vault; 0 if there was none.
+    /// The number of resources deleted by attempts to destroy the vault; 0 if there was no attempt.
     var destroyedResources: Int64 {
         get { (try? members.optionalInteger("destroyed")) ?? 0 }
         set { members["destroyed"] = .integer(newValue) }

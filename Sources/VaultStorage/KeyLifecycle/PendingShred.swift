@@ -1,16 +1,17 @@
 import VaultCrypto
 package import VaultModel
 
-// Permanent removal: first the index deletes the keys, then the keyring destroys what wrapped them.
+// Permanent removal: first the index deletes the resource keys, then the keyring destroys the generations that wrapped
+// them.
 extension VaultStore {
-    /// Deletes a resource with its keys, and a title with the parts that only it has.
+    /// Deletes a resource and its keys. If it is a title, also deletes the parts that belong only to it.
     ///
-    /// The same transaction records that its receipt is pending.
+    /// The same transaction records that the receipt for the shred is pending.
     ///
-    /// Copies of the keys remain in the log and in `catalog.backup` until ``finishShreds(noting:)``.
+    /// Copies of the keys remain in the index's log and in `catalog.backup` until ``finishShreds(noting:)``.
     ///
-    /// - Parameter log: the audit log that will get its receipt.
-    /// - Returns: the bytes of its files; nil if there is no such resource.
+    /// - Parameter log: the audit log that will get the receipt.
+    /// - Returns: the disk space of the resource's files in bytes; nil if there is no such resource.
     package func shred(_ id: ResourceID, isQuick: Bool, noting log: AuditLog) throws -> Int64? {
         guard let subject = log.subject(of: id) else { throw IndexError.damaged }
         let pending = PendingShred(subject: subject, isQuick: isQuick, after: try log.lastSequence())
@@ -21,7 +22,7 @@ extension VaultStore {
         noteChange()
         changes.note(id)
         quota.account.track(removed)
-        // Files that cannot be removed now stay on the list; no key opens them any more.
+        // Files that cannot be removed now remain listed as pending deletions; no key opens them any more.
         _ = try? removal.removeFiles(of: removed.map(\.id))
         return removed.reduce(0) { $0 + $1.diskSize }
     }
@@ -34,10 +35,10 @@ extension VaultStore {
 
     /// Finishes shreds, including those that an earlier owner left unfinished.
     ///
-    /// It erases copies of keys, replaces the generations and writes receipts. No other key operation may run at the
-    /// same time.
+    /// It erases copies of keys, replaces the generations unless every shred is quick, and writes receipts. No other
+    /// key operation may run at the same time.
     ///
-    /// - Returns: generations that could not be destroyed, because a key that they wrap does not open.
+    /// - Returns: the generations that could not be destroyed because a key that they wrap does not open.
     /// - Throws: ``VaultError`` if something cannot be written; the shreds then stay pending.
     package func finishShreds(noting log: AuditLog) throws -> [Int] {
         let pending = try index.settings().pendingShreds
@@ -61,11 +62,11 @@ extension VaultStore {
 
     // MARK: The whole vault
 
-    /// Deletes every resource with its keys from the index, its log and its backups.
+    /// Deletes every resource and its keys from the index, its log and its backups.
     ///
-    /// The files of segments become pending deletions; ``finishDestruction()`` removes them.
+    /// Segment files become pending deletions; ``finishDestruction()`` removes them.
     ///
-    /// - Returns: the number of resources, including those of an earlier attempt that failed.
+    /// - Returns: the number of deleted resources, including those deleted by an earlier attempt that failed.
     package func destroyRows() throws -> Int64 {
         let count = try withDiskSpace(orReserve: true) { try index.removeAll() }
         try erasure.eraseAll()
@@ -76,13 +77,13 @@ extension VaultStore {
     package func finishDestruction() throws { try removal.finish() }
 }
 
-/// A resource whose keys are deleted and whose receipt is not written yet.
+/// A resource whose keys have been deleted, but whose receipt has not been written yet.
 ///
 /// The vault's settings keep it until the receipt is written.
 package struct PendingShred: Hashable, Sendable {
     /// The resource's name in the receipt, in lower-case hex.
     package let subject: String
-    /// Whether the generations are kept.
+    /// Whether the shred keeps the generations.
     package let isQuick: Bool
     /// The number of the last receipt before the shred; nil if that was not recorded.
     package let after: Int64?
@@ -104,9 +105,10 @@ package struct PendingShred: Hashable, Sendable {
         return object
     }
 
-    /// Returns whether its receipt is already written.
+    /// Returns whether the receipt for this shred has already been written.
     ///
-    /// This is so if the owner was killed before it removed the shred from the list.
+    /// That is the case if the owner was killed after it wrote the receipt and before it removed the shred from the
+    /// list.
     package func isNoted(in receipts: [Receipt]) -> Bool {
         guard let after else { return false }
         return receipts.contains { $0.act == .shred && $0.subject == subject && $0.sequence > after }
@@ -114,7 +116,7 @@ package struct PendingShred: Hashable, Sendable {
 }
 
 extension VaultSettings {
-    /// Shreds that have no receipt yet.
+    /// The shreds that have no receipt yet.
     package var pendingShreds: [PendingShred] {
         get { ((try? members.optionalObjects("shreds")) ?? []).compactMap { PendingShred($0) } }
         set { members["shreds"] = newValue.isEmpty ? nil : .array(newValue.map { .object($0.object.members) }) }
@@ -122,7 +124,8 @@ extension VaultSettings {
 
     /// Adds a shred.
     ///
-    /// It replaces pending shreds of the same resource. One receipt covers them all, and it is quick only if all are.
+    /// The new shred replaces pending shreds of the same resource, because one receipt covers them all. It counts as
+    /// quick only if all of them are quick.
     mutating func add(_ shred: PendingShred) {
         let same = pendingShreds.filter { $0.subject == shred.subject }
         pendingShreds.removeAll { $0.subject == shred.subject }

@@ -3,16 +3,17 @@ import GRDB
 import VaultCrypto
 package import VaultModel
 
-/// The rows of what has to be resealed.
+/// The index rows that a reseal reads and changes.
 package struct ResealRows {
     private let index: VaultIndex
 
     package init(_ index: VaultIndex) { self.index = index }
 
-    /// Returns resources in the order in which they are resealed: the greatest risk first.
+    /// Returns resources in the order in which they are to be resealed, those at the greatest risk first.
     ///
-    /// First come resources whose reseal was begun; then those that the oldest generation wraps, which most copies of
-    /// the keyring have; among these, the most recently read first, whose keys were in memory last.
+    /// Resources whose reseal has begun come first. The others follow in the order of the generations that wrap their
+    /// keys, starting with the oldest, which most copies of the keyring have. Within a generation, the most recently
+    /// read come first, because their keys were in memory most recently.
     package func resealQueue() throws -> [ResourceID] {
         try index.read { db in
             try Data.fetchAll(
@@ -26,7 +27,7 @@ package struct ResealRows {
         }
     }
 
-    /// Returns the bytes that a resource holds in all its representations.
+    /// Returns the number of bytes held of a resource in all its representations.
     package func bytes(of resource: ResourceID) throws -> Int64 {
         try index.read { db in
             try Int64.fetchOne(
@@ -39,17 +40,19 @@ package struct ResealRows {
         }
     }
 
-    /// Gives a resource a new key, and reseals its metadata and the information on its representations under it.
+    /// Gives a resource a new key, and reseals under it everything about the resource except the segments.
     ///
-    /// One transaction does all of this. Segments follow one by one; the older keys stay until no segment needs them.
+    /// All of this happens in one transaction. Segments are resealed later, one by one; the older keys stay until no
+    /// segment needs them.
     ///
-    /// - Parameter run: the number of the reseal. A resource that got its key in this run keeps it.
-    /// - Returns: the resource afterwards; nil if it does not exist.
+    /// - Parameter run: the number of the reseal run. A resource that got its key in this run keeps that key.
+    /// - Returns: the resource as it is afterwards; nil if it does not exist or is stored in a pack.
     func beginReseal(_ id: ResourceID, run: Int64) throws -> StoredResource? {
         try index.write { db in
             guard let resource = try index.resource(id, db), resource.place == nil else { return nil }
             guard resource.metadata.resealRun != run else { return resource }
-            // Above the numbers of all earlier runs, so that the number in use shows whether this run has begun.
+            // The key's number is above the numbers of all earlier runs, so that the number in use shows whether this
+            // run has begun for the resource.
             let number = max(resource.keys.keys.max() ?? 0, Int(run)) + 1
             guard PlainColumn.numbers.contains(number) else { throw IndexError.damaged }
             let key = try SecureRandom.key("resource key")
@@ -74,7 +77,7 @@ package struct ResealRows {
         }
     }
 
-    /// Returns a page of the segments that are not sealed under the key in use.
+    /// Returns at most `limit` segments that are not sealed under the key in use.
     package func resealTasks(of resource: StoredResource, limit: Int) throws -> [ResealTask] {
         try index.read { db in
             let rows = try Row.fetchAll(
@@ -92,9 +95,9 @@ package struct ResealRows {
         }
     }
 
-    /// Deletes the keys that a resource had before the one in use.
+    /// Deletes all keys of a resource except the one in use.
     ///
-    /// - Returns: false, with all of them kept, if a segment still needs one.
+    /// - Returns: whether the keys were deleted; false, with all of them kept, if a segment still needs one.
     func dropOldKeys(of resource: StoredResource) throws -> Bool {
         try index.write { db in
             let isNeeded = try Bool.fetchOne(
@@ -113,7 +116,7 @@ package struct ResealRows {
         }
     }
 
-    /// Reseals the information on a resource's representations under another key, another resource id, or both.
+    /// Reseals the information about a resource's representations under another key, another resource id, or both.
     ///
     /// - Parameters:
     ///   - id: the former id of the resource.
@@ -140,13 +143,13 @@ package struct ResealRows {
 
     // MARK: Backlog
 
-    /// Counts what is left of a reseal, a page of resources at a time, without opening any resource.
+    /// Counts the work left in a reseal, a page of resources at a time, without opening any resource.
     ///
-    /// The number of the key in use shows which reseal a resource went through. Resources that do not open count as
-    /// left until the reseal is over.
+    /// The number of the key in use shows which reseal a resource has been through. Resources that do not open count as
+    /// unfinished until the reseal is over.
     ///
     /// - Parameter order: the pending order: ``VaultSettings/resealOrder``.
-    /// - Returns: nil if no order is pending, and no earlier one left a resource with an older key.
+    /// - Returns: the backlog; nil if no order is pending and no earlier order left a resource with an older key.
     package func resealBacklog(of order: ResealOrder?) throws -> ResealBacklog? {
         var backlog = ResealBacklog(isDue: order != nil)
         if let named = order?.resources {
@@ -178,7 +181,7 @@ package struct ResealRows {
                 WHERE \(which) AND (NOT isBegun
                     OR EXISTS (SELECT 1 FROM resourceKey WHERE resource = resource.id AND number <> resource.key)))
             """
-        // A resource that has not begun will get another key, so all of it is left.
+        // A resource whose reseal has not begun will get another key, so all of its bytes are still to be resealed.
         let left = try Row.fetchOne(
             db.cachedStatement(
                 sql: """
@@ -190,7 +193,7 @@ package struct ResealRows {
                     FROM rest
                     """), arguments: values)
         backlog.resources += try left?.column("resources") as Int? ?? 0
-        // Exact up to 2^53; a damaged row counts as nothing.
+        // The sum is exact up to 2^53. If a damaged row keeps it from being an integer, it counts as 0.
         backlog.bytes += Int64(exactly: try left?.column("bytes") as Double? ?? 0) ?? 0
         guard order != nil else { return }
         let leaving = try Row.fetchAll(
@@ -215,13 +218,14 @@ package struct ResealBacklog: Hashable, Sendable {
     ///
     /// If it is not, the remainder consists of resources that could not be resealed completely.
     package let isDue: Bool
-    /// The number of resources that are not done: not begun, or with an older key beside the one in use.
+    /// The number of unfinished resources: those whose reseal has not begun, and those with an older key beside the one
+    /// in use.
     package var resources = 0
-    /// Plaintext bytes of these resources that are still to be resealed.
+    /// The number of plaintext bytes of these resources that are still to be resealed.
     package var bytes: Int64 = 0
-    /// For each generation, how many of these resources need it only for an older key.
+    /// For each generation, the number of these resources that need it only for an older key.
     ///
-    /// That key is removed when the resource is done.
+    /// A resource's older key is removed when the resource is finished.
     package var leaving: [Int: Int] = [:]
 
     package init(isDue: Bool) { self.isDue = isDue }

@@ -4,25 +4,26 @@ import VaultCrypto
 package import VaultModel
 
 extension VaultIndex {
-    /// Derives every resource id from another locator, and reseals what is bound to the ids, in one transaction.
+    /// Derives every resource id from another locator, and reseals the data that is bound to the ids, in one
+    /// transaction.
     ///
     /// - Parameters:
-    ///   - locator: a locator that is durably in the keyring.
-    ///   - cacheKey: returns the new form of a cache key, the hash of which becomes the resource's id.
-    ///   - queued: returns the resource of an entry of the download queue under a locator.
+    ///   - locator: the new locator, which is already durable in the keyring.
+    ///   - cacheKey: returns the new form of a cache key, whose hash becomes the resource's id.
+    ///   - queued: returns the resource that an entry of the download queue names, under a given locator.
     ///   - change: makes further changes to the settings.
-    /// - Returns: the number of resources that do not open and keep their id.
+    /// - Returns: the number of resources that do not open and therefore keep their ids.
     /// - Throws: ``VaultError`` with code `integrity` if the settings do not open.
     func rename(
         under locator: Int, cacheKey: ([UInt8]) -> [UInt8], queued: (DownloadOrder, _ locator: Int) -> ResourceID?,
         changing change: (inout VaultSettings) -> Void
     ) throws -> Int {
-        // Records that the index key of the old locator seals would be lost with that locator.
+        // Records that are sealed under the index key of the old locator would be lost along with that locator.
         try sealFormerRecords()
         let unopened = try write { db in
             var unopened = 0
             var names: [ResourceID: ResourceID] = [:]
-            // All ids are read at once: page by page, renamed resources would come up again.
+            // All ids are read at once, because renamed resources would come up again if they were read page by page.
             let stored = try Data.fetchAll(db, sql: "SELECT id FROM resource").compactMap({ ResourceID($0) })
             for id in stored {
                 names[id] = try rename(id, under: locator, cacheKey, db)
@@ -46,7 +47,7 @@ extension VaultIndex {
         return unopened
     }
 
-    /// Gives a resource the id that follows from another locator.
+    /// Gives a resource the id that is derived from another locator.
     ///
     /// - Returns: the new id; nil if the resource does not open.
     private func rename(
@@ -93,14 +94,14 @@ extension VaultIndex {
         return id
     }
 
-    /// Opens a resource; nil if any of it does not open or has an impossible value.
+    /// Opens a resource; returns nil if anything in its rows does not open or has an impossible value.
     func opened(_ id: ResourceID, _ db: Database) throws -> OpenedResource? {
         try IndexError.nilIfDamaged { try ResourceRow.fetch(id, db).map { try OpenedResource($0, keyring, db) } }
     }
 }
 
 extension ResourceMetadata {
-    /// Replaces the cache keys with their new form.
+    /// Replaces the cache keys with their new forms.
     fileprivate mutating func rename(_ renamed: ([UInt8]) -> [UInt8]) {
         cacheKey = renamed(cacheKey)
         partOf = partOf.map(renamed)
@@ -108,21 +109,22 @@ extension ResourceMetadata {
 }
 
 extension VaultStore {
-    /// Gives the vault a new locator, from which every resource id is derived again. An interrupted change is finished.
+    /// Gives the vault a new locator, and derives every resource id from it. Finishes an earlier change that was
+    /// interrupted.
     ///
-    /// The keyring has the new locator before the index uses it, and drops the old one when nothing in the index
-    /// depends on it any more. No caller may hold a ``StoredResource`` during this.
+    /// The keyring gets the new locator before the index uses it, and drops the old one once nothing in the index
+    /// depends on it any more. No caller may hold a ``StoredResource`` during the change.
     ///
     /// - Parameters:
-    ///   - queued: returns the resource of an entry of the download queue, whose title may get a new id.
-    ///   - principals: returns the principals that get a new name under the new locator, with that name.
-    /// - Returns: the number of resources that do not open and keep their id.
+    ///   - queued: returns the resource that an entry of the download queue names, whose title may get a new id.
+    ///   - principals: returns the principals whose names change with the locator, each with its new name.
+    /// - Returns: the number of resources that do not open and therefore keep their ids.
     package func changeLocator(
         noting log: AuditLog, queued: (DownloadOrder, _ locator: Int) -> ResourceID?,
         principals: (_ old: Int, _ new: Int) throws -> [[UInt8]: [UInt8]]
     ) throws -> Int {
         var unopened = 0
-        // Anything that only the backup still opens would keep an id under which nothing finds it.
+        // A resource that only the backup still opens would keep an id under which nothing finds it.
         _ = try restoreFromBackup()
         if keyring.locators == [index.locator] { _ = try changeKeyring(at: log.place) { try $0.addLocator() } }
         let (old, new) = (index.locator, keyring.newestLocator)
@@ -139,13 +141,14 @@ extension VaultStore {
         let hasPrincipals = try !index.settings().principals.isEmpty
         try log.change(.changeLocator, outcome: unopened == 0 ? .done : .partly) { edit in
             edit.dropLocators(except: new)
-            // A playback link with a principal would name a resource that was never stored.
+            // An old playback link with a principal would now name a resource that was never stored, so all links are
+            // revoked.
             if hasPrincipals { edit.document.tokenEpoch += 1 }
         }
         return unopened
     }
 
-    /// Returns a cache key with its principal renamed. The first zero byte precedes the principal.
+    /// Returns a cache key with its principal renamed. The principal follows the first zero byte.
     private static func renamed(_ cacheKey: [UInt8], _ principals: [[UInt8]: [UInt8]]) -> [UInt8] {
         guard let end = cacheKey.firstIndex(of: 0),
             let principal = principals[Array(cacheKey[(end + 1)...])]

@@ -1,21 +1,21 @@
 package import VaultModel
 
-// Many small segments become few files: adjacent closed segments are resealed as one.
+// Adjacent closed segments are resealed as one, so that many small files become few.
 extension VaultStore {
-    /// Joins adjacent closed segments, as ``SegmentJoin`` chose them.
+    /// Joins adjacent closed segments that ``SegmentJoin`` chose.
     ///
     /// The joined segment is sealed under a new id, written and synced. Then one transaction completes its row and
     /// makes the old segments pending deletions. The old files stay until ``removeReplaced(_:by:)``.
     ///
-    /// - Returns: the segment that now holds the bytes; nil if there is no space for it beside the old ones, or if one
-    ///   of these has changed.
-    /// - Throws: ``SegmentFailure`` if an old segment cannot be opened; all of them are then kept. ``VaultError`` if
-    ///   the new one cannot be written.
+    /// - Returns: the segment that now holds the bytes; nil if there is no space for it beside the old ones, or if an
+    ///   old segment has changed.
+    /// - Throws: ``SegmentFailure`` if an old segment cannot be opened; all old segments are then kept. ``VaultError``
+    ///   if the new one cannot be written.
     package func join(_ old: [SegmentDescription], of resource: StoredResource) throws -> SegmentDescription? {
         guard let first = old.first, let last = old.last else { return nil }
         var joined = first
         joined.length = last.range.upperBound - first.start
-        // Nothing is evicted to make space for it.
+        // The space must already be free, because nothing is evicted for a join.
         let needed = joined.diskSize + StorageQuota.step + quota.limits.free
         guard quota.account.freeBytes().map({ $0 >= needed }) ?? true,
             quota.account.shortage(of: joined.diskSize) == nil
@@ -25,10 +25,10 @@ extension VaultStore {
         return try resealRuns(old, as: [joined.range], of: resource, keepsLimits: true)?.first
     }
 
-    /// Returns the segments of a resource to join next; nil if there are none.
+    /// Returns the segments of a resource that are to be joined next; nil if there are none.
     ///
     /// - Parameters:
-    ///   - excluded: segments that could not be joined.
+    ///   - excluded: the segments that could not be joined earlier.
     ///   - isWhole: whether every byte of the resource is held.
     package func neighbours(
         of resource: StoredResource, excluding excluded: Set<SegmentID>, isWhole: Bool
@@ -41,16 +41,16 @@ extension VaultStore {
     }
 }
 
-/// The choice of segments to join: a pure function of the existing segments.
+/// Chooses the segments to join, as a pure function of the existing segments.
 package enum SegmentJoin {
     /// The maximum number of files that are joined into one.
     static let maxFiles = 256
 
-    /// Returns the longest run of adjacent segments that fit into one; nil if no two are to be joined.
+    /// Returns the longest run of adjacent segments that fit into one segment; nil if no segments are to be joined.
     ///
-    /// While more bytes may come, a segment that was joined before is resealed only with at least half as many bytes
-    /// beside it. So each byte of a resource that arrives in small pieces is sealed a few times, not once for each
-    /// piece.
+    /// While more bytes may arrive, a run is joined only if the other segments have at least half as many bytes as the
+    /// largest one. As a result, each byte of a resource that arrives in small pieces is sealed a few times, not once
+    /// for each piece.
     ///
     /// - Parameters:
     ///   - ranges: the ranges of segments, in ascending order.

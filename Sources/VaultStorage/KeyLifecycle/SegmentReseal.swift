@@ -1,21 +1,24 @@
 import VaultCrypto
 package import VaultModel
 
-// New keys for resources whose keys may have leaked: first the resource, then each segment; the old keys go last.
+// Resources whose keys may have leaked get new keys: the resource's rows are resealed first, then each segment, and the
+// old keys are deleted last.
 extension VaultStore {
-    /// Plaintext bytes that are opened and sealed at a time.
+    /// The number of plaintext bytes that are opened and sealed at a time.
     private static let resealChunk: Int64 = 256 << 10
 
     /// Gives a resource a new key, at most once per run.
     ///
-    /// The caller ensures that no other task changes the resource during this, or continues with its former state.
+    /// The caller ensures that no other task changes the resource during this call, or continues with its former state
+    /// afterwards.
     ///
-    /// - Returns: whether a segment remains to be resealed, or an old key to be removed; nil if the resource is gone.
+    /// - Returns: whether a segment remains to be resealed or an old key to be removed; nil if the resource is gone.
     package func beginReseal(_ resource: inout StoredResource, run: Int64) throws -> Bool? {
         let id = resource.id
         noteChange()
         guard let begun = try withDiskSpace({ try ResealRows(index).beginReseal(id, run: run) }) else { return nil }
-        // The rows of segments are unchanged, and so is a representation that was begun and is not served yet.
+        // The representation in memory stays valid, because the rows of its segments are unchanged. It may be one that
+        // has been begun and is not served yet.
         resource = begun.serving(resource.serving)
         return begun.keys.count > 1
     }
@@ -27,19 +30,19 @@ extension VaultStore {
     ///
     /// - Returns: the segments that now hold the bytes, one for each run of good blocks; nil if the old segment has
     ///   changed.
-    /// - Throws: as ``resealRuns(_:as:of:keepsLimits:)``.
+    /// - Throws: the same errors as ``resealRuns(_:as:of:keepsLimits:)``.
     package func reseal(_ task: ResealTask, of resource: StoredResource) throws -> [SegmentDescription]? {
         let runs = task.segment.effectiveRanges(badBlocks: task.badBlocks).ranges
         return try resealRuns([task.segment], as: Array(runs), of: resource)
     }
 
-    /// Reseals bytes of closed segments under the key in use, each run as a new segment.
+    /// Reseals runs of bytes of closed segments under the key in use, each run as a new segment.
     ///
     /// One transaction then replaces the old rows with the new ones. The old files stay until
     /// ``removeReplaced(_:by:)``.
     ///
-    /// - Parameter keepsLimits: whether the new files count in addition to the old ones, within the limits, and evict
-    ///   nothing.
+    /// - Parameter keepsLimits: whether the new files must fit within the limits in addition to the old ones, so that
+    ///   nothing is evicted for them.
     /// - Returns: the segments that now hold the bytes; nil if an old segment has changed.
     /// - Throws: ``SegmentFailure`` if an old segment cannot be opened; ``VaultError`` if a new one cannot be written.
     func resealRuns(
@@ -89,7 +92,7 @@ extension VaultStore {
     ) throws {
         guard let key = resource.keys[resource.keyNumber] else { throw IndexError.damaged }
         var writer = try SegmentWriter(new, resourceKey: key.secret, file: try segments.create(new.id))
-        // A new segment that fails is abandoned as a whole.
+        // Several blocks are written at a time, because a new segment that fails is abandoned as a whole.
         writer.blocksInRun = 8
         for segment in old {
             let part = segment.range.clamped(to: run)
@@ -123,14 +126,14 @@ extension VaultStore {
     /// Removes the files of segments whose bytes are now held by other segments.
     package func removeReplaced(_ old: [SegmentDescription], by new: [SegmentDescription]) {
         quota.account.track(old)
-        // A file that cannot be removed now stays on the list.
+        // A file that cannot be removed now remains listed as a pending deletion.
         _ = try? removal.removeFiles(of: old.map(\.id))
         for segment in new { quota.account.settle(segment.id, size: segment.diskSize) }
     }
 
-    /// Removes the keys of a resource that none of its segments needs any more.
+    /// Removes the old keys of a resource if none of its segments needs them any more.
     ///
-    /// - Returns: false if a segment still needs one.
+    /// - Returns: whether the old keys were removed; false if a segment still needs one.
     package func finishReseal(_ resource: inout StoredResource) throws -> Bool {
         let current = resource
         guard try withDiskSpace({ try ResealRows(index).dropOldKeys(of: current) }) else { return false }
@@ -141,9 +144,9 @@ extension VaultStore {
 
     // MARK: The reseal order
 
-    /// Records the resources to reseal, together with those of an unfinished order.
+    /// Records an order to reseal resources, which also includes those of an unfinished order.
     ///
-    /// - Parameter log: the audit log that will get its receipts.
+    /// - Parameter log: the audit log that will get the receipts.
     package func orderReseal(
         of resources: Set<ResourceID>?, bytesPerSecond: Int64?, noting log: AuditLog
     ) throws -> ResealOrder {
@@ -166,8 +169,9 @@ extension VaultStore {
 
     /// Finishes an order: erases old keys from the index, its log and the backup, and writes receipts.
     ///
-    /// - Parameter finished: the resources that have new keys, titles with all their parts. If the order names
-    ///   resources, each of these gets a receipt; otherwise there is one receipt for all.
+    /// - Parameter finished: the resources that have new keys. A title is among them only if all its parts have new
+    ///   keys, too. If the order names resources, each finished resource that it names gets a receipt; otherwise there
+    ///   is one receipt for all.
     /// - Throws: ``VaultError`` if an old key may remain; the order then stays pending.
     package func finishResealOrder(
         _ order: ResealOrder, of finished: [ResourceID], noting log: AuditLog
@@ -191,8 +195,8 @@ extension VaultStore {
 /// A segment that is still sealed under an old key of its resource.
 package struct ResealTask: Sendable {
     package let segment: SegmentDescription
-    /// Whether it is still growing; it is then resealed only after it is closed.
+    /// Whether the segment is still growing. It is then resealed only after it is closed.
     package let isOpen: Bool
-    /// Blocks whose tag failed: they are gaps and stay gaps.
+    /// The blocks whose tag failed. They are gaps, and stay gaps.
     package let badBlocks: Set<Int>
 }

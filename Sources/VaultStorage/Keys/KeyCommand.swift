@@ -8,15 +8,15 @@ import Glibc
 import Darwin
 #endif
 
-/// A command that prints the unlock key, such as a secret manager's.
+/// A command that prints the unlock key, such as the command of a secret manager.
 package enum KeyCommand {
-    /// Runs `command` with the shell, and reads the key from its standard output. Blocks until it ends.
+    /// Runs `command` with the shell, and reads the key from its standard output. Blocks until the command ends.
     ///
-    /// The output must be 32 raw bytes, 64 hex digits or 44 base64 characters; a line end is allowed after the last
-    /// two. The command shares our standard error.
+    /// The output must be 32 raw bytes, 64 hex digits or 44 base64 characters; a newline may follow the digits or
+    /// characters. The command shares this process's standard error.
     ///
-    /// - Throws: ``VaultError`` with code `wrongKey` if it fails or prints anything else. The message does not repeat
-    ///   the command, which may contain a secret.
+    /// - Throws: ``VaultError`` with code `wrongKey` if the command fails or prints anything else. The message does not
+    ///   repeat the command, which may contain a secret.
     package static func key(_ command: String) throws -> SecretKey {
         let output = try unsafe SecretBytes(capacity: 256) { buffer in try unsafe run(command, into: buffer) }
         return try unsafe output.withBytes { bytes in
@@ -46,11 +46,12 @@ package enum KeyCommand {
         let reading = FileDescriptor(owning: ends[0])
         let writing = FileDescriptor(owning: ends[1])
         let child = try spawn(command, output: writing.number)
-        // A read reaches the end of the output only once no process can write to the pipe any more.
+        // Close the writing end here, because a read reaches the end of the output only once no process can write to
+        // the pipe any more.
         _ = consume writing
-        // Output that cannot be read is not a key.
+        // Output that cannot be read counts as empty, which is not a key.
         let count = (try? unsafe reading.read(into: buffer)) ?? 0
-        // A child that keeps printing must not wait for us.
+        // Close the pipe, so that a child that keeps printing fails instead of waiting for this process.
         _ = consume reading
         var status: Int32 = 0
         _ = FileDescriptor.retrying { unsafe waitpid(child, &status, 0) }
@@ -68,11 +69,11 @@ package enum KeyCommand {
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
         unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
         #if canImport(Glibc)
-        // A secret manager must not get other descriptors that this process has open.
+        // The command must not inherit any other descriptor that this process has open.
         _ = unsafe cfile_close_from(&actions, STDERR_FILENO + 1)
         #endif
         let arguments = ["/bin/sh", "-c", command]
-        // Copies that live until the child has its own.
+        // Copies of the arguments, which live until the child has its own.
         var pointers: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) } + [nil]
         defer { while let pointer = unsafe pointers.popLast() { unsafe free(pointer) } }
         var child: pid_t = 0

@@ -7,21 +7,21 @@ import Glibc
 import Darwin
 #endif
 
-/// Files with a secret that unlocks a keyring.
+/// Reads and creates files that hold a secret that unlocks a keyring.
 package enum KeyFile {
-    /// Reads a key file: a regular file of exactly 32 bytes, readable only by its owner unless `allowLoose`.
+    /// Reads a key file: a regular file of exactly 32 bytes that only its owner can read, unless `allowLoose` is set.
     ///
-    /// - Throws: ``VaultError`` with code `looseKeyFile` if the file's size, mode, owner or kind is wrong, `wrongKey`
-    ///   if there is no such file.
+    /// - Throws: ``VaultError`` with code `looseKeyFile` if the file's size, mode, owner or kind is wrong, or
+    ///   `wrongKey` if there is no such file.
     package static func readKey(_ path: String, allowLoose: Bool) throws -> SecretKey {
         try key(in: try open(path, allowLoose: allowLoose, what: "key file"), path, "key file")
     }
 
-    /// Reads a credential of the service manager: a regular file of exactly 32 bytes.
+    /// Reads a credential that the service manager provides: a regular file of exactly 32 bytes.
     ///
-    /// Only its owner, and users to whom the system granted access, may be able to read it.
+    /// It must be readable only by its owner and by users to whom the system has granted access.
     ///
-    /// - Throws: as ``readKey(_:allowLoose:)``.
+    /// - Throws: the same errors as ``readKey(_:allowLoose:)``.
     package static func readCredential(_ path: String) throws -> SecretKey {
         guard let descriptor = try PrivateFile.open(path, kept: .bySystem, what: "credential") else {
             throw VaultError(
@@ -45,7 +45,7 @@ package enum KeyFile {
 
     /// Reads a passphrase file of at most 4095 bytes into locked memory.
     ///
-    /// - Parameter secret: what the file contains, for messages.
+    /// - Parameter secret: what messages call the contents of the file.
     package static func readPassphrase(
         _ path: String, allowLoose: Bool, secret: String = "passphrase"
     ) throws -> UnlockSecret {
@@ -61,9 +61,9 @@ package enum KeyFile {
         return try .passphrase(normalizing: bytes)
     }
 
-    /// Creates a key file with a fresh key, mode 0600. It never replaces a file.
+    /// Creates a key file with a fresh key and mode 0600. It never replaces an existing file.
     ///
-    /// The file gets its name once it is complete, so that an interrupted run leaves no key file.
+    /// The file gets its final name only once it is complete, so that an interrupted run leaves no key file.
     package static func make(_ path: String, fileSystem: any FileSystem = PosixFileSystem()) throws {
         let key = try SecureRandom.key("key file")
         let temporary = path + "." + Hex.encode(try SecureRandom.bytes(8, "file name")) + ".part"
@@ -78,8 +78,8 @@ package enum KeyFile {
             do throws(FileFailure) {
                 try fileSystem.synchronizeDirectory(PosixFileSystem.folder(of: path))
             } catch {
-                // No keyring uses the key yet. A name that is not durable may be lost, and with it a keyring that needs
-                // the key.
+                // No keyring uses the key yet, so the file can be removed. A name that is not durable may be lost, and
+                // a keyring that needs the key could then no longer be unlocked.
                 try? fileSystem.remove(path)
                 throw error
             }
@@ -93,12 +93,13 @@ package enum KeyFile {
     ) throws(FileFailure) {
         do throws(FileFailure) {
             try unsafe key.withBytes { bytes throws(FileFailure) in
-                // The key's own 32 bytes, lent for the call.
+                // The pointer leads to the key's own 32 bytes, which are lent for the duration of the call.
                 try unsafe file.write(UnsafeRawBufferPointer(start: bytes, count: SecretKey.byteCount), at: 0)
             }
             try file.synchronize()
         } catch {
-            // An incomplete key is useless. The caller needs the first failure.
+            // An incomplete key file is useless. A failure to remove it is ignored, because the caller needs the first
+            // failure.
             try? fileSystem.remove(path)
             throw error
         }
@@ -126,15 +127,16 @@ package enum KeyFile {
     }
 }
 
-/// Regular files that hold a secret, and that only their owner can read.
+/// Opens and reads regular files that hold a secret and that only their owner can read.
 package enum PrivateFile {
-    /// Which users may be able to read a file.
+    /// The users who may be able to read a file.
     enum FilePermissions {
         /// Its owner only.
         case byOwner
         /// Its owner, and users to whom the system granted access.
         ///
-        /// systemd grants it by an access list, whose mask takes the place of the group's permissions.
+        /// systemd grants this access with an access control list, whose mask takes the place of the group's permission
+        /// bits.
         case bySystem
         /// Any user.
         case loosely
@@ -157,7 +159,7 @@ package enum PrivateFile {
 
         fileprivate var hint: VaultError.Hint? { self == .bySystem ? nil : .allowLooseFile }
 
-        /// The remedy if the file is another user's.
+        /// The remedy if the file belongs to another user.
         fileprivate var ownerRemedy: String {
             self == .bySystem
                 ? "have the service manager load it, or name a key file"
@@ -165,9 +167,9 @@ package enum PrivateFile {
         }
     }
 
-    /// Returns why a regular file is refused; nil if it is accepted.
+    /// Returns the error for a regular file that is refused; nil if the file is accepted.
     ///
-    /// Files of root are accepted, because root can read all files anyway.
+    /// Files that belong to root are accepted, because root can read all files anyway.
     static func refusal(
         mode: mode_t, owner: uid_t, user: uid_t, kept keeping: FilePermissions, _ what: String, _ path: String
     ) -> VaultError? {
@@ -185,14 +187,15 @@ package enum PrivateFile {
         return nil
     }
 
-    /// Opens a file for reading; nil if there is none.
+    /// Opens a file for reading; returns nil if there is no such file.
     ///
-    /// - Parameter what: the name for the file in messages, such as `key file`.
-    /// - Throws: ``VaultError`` with code `looseKeyFile` if the file's mode or kind is wrong, or it is another user's.
+    /// - Parameter what: what messages call the file, such as `key file`.
+    /// - Throws: ``VaultError`` with code `looseKeyFile` if the file's mode or kind is wrong, or if it belongs to
+    ///   another user.
     static func open(_ path: String, kept keeping: FilePermissions, what: String) throws -> FileDescriptor? {
         let descriptor: FileDescriptor
         do throws(FileFailure) {
-            // Nonblocking, so that a pipe in place of the file cannot hang us.
+            // Opened nonblocking, so that a pipe in place of the file cannot make this process hang.
             descriptor = try FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK)
         } catch {
             guard error.kind != .symbolicLink else {
@@ -211,10 +214,10 @@ package enum PrivateFile {
         return descriptor
     }
 
-    /// Reads at most `most` bytes of a file, and one more if it is longer.
+    /// Reads at most `most` bytes of a file, plus one more byte if the file is longer.
     ///
-    /// - Throws: ``VaultError`` with code `looseKeyFile` if the file's mode, owner or kind is wrong, `invalidArgument`
-    ///   if there is no such file.
+    /// - Throws: ``VaultError`` with code `looseKeyFile` if the file's mode, owner or kind is wrong, or
+    ///   `invalidArgument` if there is no such file.
     package static func read(_ path: String, allowLoose: Bool, what: String, most: Int) throws -> [UInt8] {
         guard let descriptor = try open(path, kept: allowLoose ? .loosely : .byOwner, what: what) else {
             throw VaultError(.invalidArgument, "no \(what) at \(path); name an existing file")

@@ -1,21 +1,22 @@
 package import VaultModel
 
-/// A plan of which segments to evict, and in which order.
+/// A plan that lists which segments to evict, and in which order.
 ///
-/// It is a pure function of what is held and what is needed. Pinned resources and those in use are never evicted.
-/// Resources that were only played are evicted before those requested by name, and within a class the least recently
-/// read comes first. Within a resource the tail is evicted first, so that playback still starts instantly. No more is
-/// evicted than is needed, except that a title of several resources is evicted whole: a hole would only stop it.
+/// The plan is a pure function of the held segments and of the space needed. Pinned resources and those in use are
+/// never evicted. Resources that were only played are evicted before those requested by name, and within a class the
+/// least recently read comes first. Within a resource the end is evicted first, so that playback still starts
+/// instantly. No more is evicted than is needed, except that a title of several resources is evicted as a whole,
+/// because playback would stop at any hole.
 package struct EvictionPlan: Hashable, Sendable {
-    /// A resource that holds bytes.
+    /// A resource that holds bytes and is considered for eviction.
     package struct Candidate: Hashable, Sendable {
         package let resource: ResourceID
         package let resourceClass: ResourceClass
-        /// When it was last read, rounded down to the hour.
+        /// When the resource was last read, rounded down to the hour.
         package let accessed: Int64
-        /// All its segments, in any order, including those of the parts that belong to it alone.
+        /// All segments of the resource, in any order, including those of the parts that belong to it alone.
         package let segments: [SegmentDescription]
-        /// The parts, if it is a title of several resources.
+        /// The title's parts; empty if the resource is not a title of several resources.
         package let parts: [TitlePart]
 
         package init(
@@ -29,39 +30,39 @@ package struct EvictionPlan: Hashable, Sendable {
             self.parts = parts
         }
 
-        /// Whether it is evicted either whole or not at all.
+        /// Whether the resource is evicted either as a whole or not at all.
         var goesWhole: Bool { !parts.isEmpty }
 
-        /// Returns whether it, or one of its parts, is one of these resources.
+        /// Returns whether the candidate, or one of its parts, is among the given resources.
         func isAmong(_ resources: Set<ResourceID>) -> Bool {
             resources.contains(resource) || parts.contains { resources.contains($0.id) }
         }
 
-        /// The bytes of its files on the disk.
+        /// The disk space of the candidate's files in bytes.
         package var bytes: Int64 { segments.reduce(0) { $0 + $1.diskSize } }
     }
 
-    /// What is evicted of one resource.
+    /// The segments to evict from one resource.
     package struct Victim: Hashable, Sendable {
         package let resource: ResourceID
-        /// When it was last read, according to the plan; a resource that has been read since is kept.
+        /// When the resource was last read, as known to the plan. A resource that has been read since is kept.
         package let accessed: Int64
-        /// The segments to evict, the last bytes first.
+        /// The segments to evict, starting with those that hold the last bytes.
         package let segments: [SegmentDescription]
-        /// Whether these are all its segments.
+        /// Whether these are all segments of the resource.
         package let isWhole: Bool
-        /// The parts that are evicted with it or unlinked from it.
+        /// The parts that are evicted with the resource or unlinked from it.
         package let parts: [TitlePart]
     }
 
-    /// What to evict, in this order.
+    /// What to evict, in the order of eviction.
     package private(set) var victims: [Victim] = []
-    /// The bytes of the files to evict.
+    /// The total disk space of the files to evict, in bytes.
     package private(set) var bytes: Int64 = 0
 
-    /// Creates a plan that frees `needed` bytes of files, or as many as may be evicted.
+    /// Creates a plan that frees `needed` bytes of files, or as many as possible if fewer may be evicted.
     ///
-    /// - Parameter classes: the classes that may be evicted for this.
+    /// - Parameter classes: the classes of the resources that may be evicted.
     package init(
         freeing needed: Int64, of candidates: [Candidate], inUse: Set<ResourceID>,
         classes: Set<ResourceClass> = [.cache, .download]
@@ -78,7 +79,7 @@ package struct EvictionPlan: Hashable, Sendable {
         }
     }
 
-    /// Creates a plan that frees resources that were only played and not read for `age` seconds.
+    /// Creates a plan that evicts the resources that were only played and have not been read for `age` seconds.
     package init(olderThan age: Int64, now: Int64, of candidates: [Candidate], inUse: Set<ResourceID>) {
         for candidate in Self.inOrder(candidates, inUse: inUse, classes: [.cache])
         where Self.isOver(candidate.accessed, age: age, now: now) {
@@ -94,8 +95,8 @@ package struct EvictionPlan: Hashable, Sendable {
                 isWhole: going.count == candidate.segments.count, parts: candidate.parts))
     }
 
-    /// Returns whether `age` seconds have passed since a time; not if it is in the future, as after a clock was set
-    /// back.
+    /// Returns whether at least `age` seconds have passed since a resource was last read; false if that time is in the
+    /// future, as after the clock was set back.
     static func isOver(_ accessed: Int64, age: Int64, now: Int64) -> Bool { now - accessed >= age }
 
     private static func inOrder(
@@ -115,7 +116,7 @@ package struct EvictionPlan: Hashable, Sendable {
 }
 
 extension ResourceClass {
-    /// The order of eviction: the lowest rank first.
+    /// The position of the class in the order of eviction, in which the lowest rank comes first.
     fileprivate var rank: Int {
         switch self {
         case .cache: 0
@@ -125,14 +126,14 @@ extension ResourceClass {
     }
 }
 
-/// Counters of what was evicted.
+/// Counts of the evicted resources, segments and bytes.
 package struct EvictionCounters: Hashable, Sendable {
     package var resources = 0
     package var segments = 0
-    /// The bytes of files that were removed.
+    /// The disk space of the removed files in bytes.
     package var bytes: Int64 = 0
 
-    /// Creates counters, all 0 by default.
+    /// Creates counters, which are all 0 by default.
     package init(resources: Int = 0, segments: Int = 0, bytes: Int64 = 0) {
         self.resources = resources
         self.segments = segments
@@ -148,19 +149,19 @@ package struct EvictionCounters: Hashable, Sendable {
 
 /// The next resources to evict, as the index last reported them.
 ///
-/// The index is queried again when they are used up, not for each byte.
+/// The index is queried again only when these are used up, rather than for each eviction.
 struct EvictionQueue {
-    /// The number of resources requested from the index at a time.
+    /// The maximum number of resources requested from the index at a time.
     static let pageSize = 64
 
     private(set) var waiting: ArraySlice<EvictionPosition> = []
-    /// Resources that are not evicted in this search, because they are in use.
+    /// The resources that are not evicted in this search because they are in use.
     private(set) var inUse: Set<ResourceID> = []
-    /// These resources, and those that were already chosen.
+    /// The resources in use, and those that were already chosen or skipped in this search.
     private(set) var passed: Set<ResourceID> = []
-    /// The last place that the index returned in this search; nil to begin at the front.
+    /// The last position that the index returned in this search; nil to begin at the front.
     ///
-    /// The next query continues after it, so that the search ends however many resources are skipped.
+    /// The next query continues after this position, so that the search ends no matter how many resources are skipped.
     private(set) var last: EvictionPosition?
     /// Whether the index was queried in this search.
     private(set) var isFresh = false
@@ -179,22 +180,23 @@ struct EvictionQueue {
         isFresh = true
     }
 
-    /// Skips the first resource: it was chosen, or is not evicted in this search.
+    /// Moves past the first resource, because it was chosen or is not to be evicted in this search.
     mutating func pass() {
         if let first = waiting.popFirst() { passed.insert(first.resource) }
     }
 
-    /// Discards what the index reported.
+    /// Discards the resources that the index reported, so that the next query begins at the front.
     mutating func clear() {
         waiting = []
         last = nil
     }
 
-    /// Puts back a resource that still holds bytes; it is evicted first the next time.
+    /// Puts back a resource that still holds bytes, so that it is the first to be evicted the next time.
     mutating func putBack(_ candidate: EvictionPlan.Candidate) { waiting = [EvictionPosition(candidate)] + waiting }
 }
 
-/// The place of a resource in the order of eviction: played ones before downloads, then by last access.
+/// The position of a resource in the order of eviction: resources that were only played come before downloads, and
+/// within each of the two groups the least recently read comes first.
 struct EvictionPosition: Hashable {
     let resource: ResourceID
     let isDownload: Bool

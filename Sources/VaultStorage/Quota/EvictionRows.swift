@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import VaultModel
 
-/// The rows that decide what is evicted, and their removal.
+/// The index rows that determine what is evicted, and their deletion.
 package struct EvictionRows {
     private let index: VaultIndex
 
@@ -10,11 +10,11 @@ package struct EvictionRows {
 
     /// Returns resources that may be evicted, in the order of eviction.
     ///
-    /// Only resources that hold bytes are returned, unless `time` is given, and only those that may be evicted by
-    /// themselves: ``PartRow/isUnit``.
+    /// These are only resources that may be evicted on their own (see ``PartRow/isUnit``) and, unless `time` is set,
+    /// only those that hold bytes or are titles with parts.
     ///
     /// - Parameters:
-    ///   - place: the place after which to start; nil for the beginning.
+    ///   - place: the position after which to start; nil for the beginning.
     ///   - time: limits the result to resources that were only played, and last read no later than this; nil for no
     ///     limit.
     func evictable(limit: Int, after place: EvictionPosition?, readBefore time: Int64? = nil) throws
@@ -47,13 +47,14 @@ package struct EvictionRows {
         }
     }
 
-    /// Returns the disk space of files that no size limit evicts.
+    /// Returns the disk space of the files that a size limit does not evict if it may evict `classes`.
     package func protectedFileBytes(evicting classes: Set<ResourceClass>) throws -> Int64 {
         try SegmentRows(index).fileBytesByClass().filter { $0.key != .cache && !classes.contains($0.key) }.values
             .reduce(0, +)
     }
 
-    /// Returns whether eviction may delete an emptied resource with its keys, because it has no mode of its own.
+    /// Returns whether eviction may delete an emptied resource along with its keys, which requires that the resource
+    /// has no mode of its own.
     ///
     /// The caller checks the class of the resource.
     func hasNoOwnMode(_ id: ResourceID) throws -> Bool {
@@ -70,8 +71,8 @@ package struct EvictionRows {
         try index.read { db in try Self.candidate(id, db) }
     }
 
-    /// Returns what is evicted together: a resource, or a title with its parts; nil as ``candidate(_:)``, and for a
-    /// part that is evicted with its title.
+    /// Returns what is evicted together: a single resource, or a title with its parts. Returns nil in the same cases as
+    /// ``candidate(_:)``, and for a part that is evicted with its title.
     func unit(_ id: ResourceID) throws -> EvictionPlan.Candidate? { try index.read { db in try unit(id, db) } }
 
     private func unit(_ id: ResourceID, _ db: Database) throws -> EvictionPlan.Candidate? {
@@ -89,8 +90,8 @@ package struct EvictionRows {
             }, parts: parts)
     }
 
-    /// Returns whether a part is evicted with its title: it was not pinned or requested by itself, and its sealed
-    /// record names the title.
+    /// Returns whether a part is evicted with its title. It is not if it was pinned or requested on its own, or if its
+    /// sealed metadata does not name the title.
     ///
     /// - Parameter cacheKey: the cache key of the title; nil if its rows do not open.
     private func goes(_ part: ResourceID, withTitle cacheKey: [UInt8]?, _ db: Database) throws -> Bool {
@@ -110,11 +111,11 @@ package struct EvictionRows {
 
     /// Carries out a plan in one transaction.
     ///
-    /// Rows of segments are deleted, and their files become pending deletions. A resource that was only played and has
-    /// nothing left is deleted with its keys, unless it has a mode of its own. The parts of a title are deleted, too,
-    /// except that a part that another title needs is only unlinked.
+    /// Segment rows are deleted, and their files become pending deletions. A resource that was only played and has no
+    /// bytes left is deleted along with its keys, unless it has a mode of its own. The parts of a title are deleted,
+    /// too, except that a part that is kept for another title or for itself is only unlinked.
     ///
-    /// - Parameter forget: ``ResourceUse/forget``; called within the transaction.
+    /// - Parameter forget: ``ResourceUse/forget``, which is called within the transaction.
     /// - Returns: the victims whose segments became pending deletions, and the number of resources deleted with them.
     func evict(
         _ victims: [EvictionPlan.Victim], forget: (ResourceID) -> Bool

@@ -1,8 +1,9 @@
 import VaultModel
 
-/// Evicts resources: rows first, then files, through the list of pending deletions.
+/// Evicts resources: deletes their rows first, then removes their files by way of the list of pending deletions.
 final class Evictor: Sendable {
-    /// Held during an eviction. Only one runs at a time, so that none evicts after another has already freed the space.
+    /// The queue of resources to evict. It is locked during an eviction, so that only one runs at a time, and none
+    /// evicts anything after another has already freed the space.
     let queue = Locked(EvictionQueue())
     private let use = Locked(ResourceUse.none)
     private let evicted = Locked(EvictionCounters())
@@ -12,9 +13,9 @@ final class Evictor: Sendable {
     private let account: QuotaAccount
     private let reserve: Reserve
     private let now: @Sendable () -> Int64
-    /// Removes the files of segments that are pending deletion, and returns their bytes.
+    /// A closure that removes the files of segments that are pending deletion, and returns their bytes.
     private let removeFiles: @Sendable ([SegmentID]) throws -> Int64
-    /// Called with the resources that lost segments, and the number of resources deleted.
+    /// A closure that is called with the resources that lost segments, and the number of resources deleted.
     private let didEvict: @Sendable ([ResourceID], Int) -> Void
 
     init(
@@ -30,15 +31,16 @@ final class Evictor: Sendable {
         didEvict = reporting
     }
 
-    /// What was evicted since the vault was opened.
+    /// The total of what was evicted since the vault was opened.
     var total: EvictionCounters { evicted.withLock { $0 } }
 
     var resourcesInUse: Set<ResourceID> { use.withLock { $0 }.all() }
 
-    /// Sets how to find out which resources are in use, and so not evicted.
+    /// Sets the closures that report which resources are in use and therefore not evicted.
     func setResourceUse(_ use: ResourceUse) { self.use.withLock { $0 = use } }
 
-    /// Evicts until `needed` bytes of files are gone, or nothing more may be evicted. The caller holds ``queue``.
+    /// Evicts resources until `needed` bytes of files are gone, or nothing more may be evicted. The caller holds the
+    /// lock of ``queue``.
     func evict(
         _ needed: Int64, _ classes: Set<ResourceClass>, _ queue: inout EvictionQueue
     ) throws -> EvictionCounters {
@@ -71,7 +73,7 @@ final class Evictor: Sendable {
         return gone
     }
 
-    /// Returns the next resource to evict, if its class is one of these.
+    /// Returns the next resource to evict; nil if there is none, or if its class is not one of `classes`.
     func next(_ classes: Set<ResourceClass>, _ queue: inout EvictionQueue) throws -> EvictionPlan.Candidate? {
         while true {
             if queue.waiting.isEmpty {
@@ -84,7 +86,8 @@ final class Evictor: Sendable {
                 queue.pass()
                 continue
             }
-            // A resource that was only played may have been added since the index was queried.
+            // The index is queried again before a download is evicted, because a resource that was only played may have
+            // been added since the last query.
             if candidate.resourceClass == .download, !queue.isFresh {
                 queue.clear()
                 continue
@@ -93,7 +96,7 @@ final class Evictor: Sendable {
         }
     }
 
-    /// Returns whether this many bytes of files may be evicted now.
+    /// Returns whether `needed` bytes of files could be evicted now.
     func canEvict(_ needed: Int64, _ classes: Set<ResourceClass>) throws -> Bool {
         var queue = EvictionQueue()
         queue.begin(inUse: resourcesInUse)
@@ -107,7 +110,8 @@ final class Evictor: Sendable {
 
     /// Deletes what a plan names: the rows in one transaction, then the files.
     ///
-    /// - Returns: what was evicted, and the resources that a reader began to use, or that were pinned, in the meantime.
+    /// - Returns: what was evicted, and the resources that were kept, for example because a reader began to use them or
+    ///   they were pinned in the meantime.
     private func carryOut(_ plan: EvictionPlan) throws -> (EvictionCounters, refused: [ResourceID]) {
         account.track(plan.victims.flatMap(\.segments))
         let forget = use.withLock { $0 }.forget
@@ -122,9 +126,10 @@ final class Evictor: Sendable {
         return (gone, Array(refused))
     }
 
-    /// Runs a write that frees space on a disk that may have none.
+    /// Runs a write that frees space, on a disk that may be full.
     ///
-    /// The write reuses parts of the log that are no longer needed, or the space of the reserve.
+    /// If the disk is full, the write reuses parts of the index's log that are no longer needed, or the space of the
+    /// reserve.
     private func freeingSpace<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             return try body()
@@ -136,7 +141,7 @@ final class Evictor: Sendable {
 
     // MARK: Limits
 
-    /// Evicts what exceeds the given limits: first by age, then by size, then for the space to leave free.
+    /// Evicts what exceeds the given limits: first the age limit, then the size limit, then the space to leave free.
     func prune(_ limits: StorageLimits) throws -> EvictionCounters {
         try queue.withLock { queue in
             queue.clear()
@@ -187,9 +192,10 @@ final class Evictor: Sendable {
         return gone
     }
 
-    /// Returns the resources that the age limit will remove completely within `time` seconds, each with its last read.
+    /// Returns the resources that the age limit will remove completely within `time` seconds, each with the time at
+    /// which it was last read.
     ///
-    /// They are the first `limit` of them, in the order of eviction.
+    /// At most `limit` resources are returned, in the order of eviction.
     func expiring(within time: Int64, age: Int64, limit: Int) throws -> [(resource: ResourceID, accessed: Int64)] {
         let early = max(0, age - time)
         let inUse = resourcesInUse
@@ -204,8 +210,8 @@ final class Evictor: Sendable {
         return found
     }
 
-    /// Returns the resources or titles that a size limit would evict first, at most `limit`, in that order, with the
-    /// space that each would free. Blocks.
+    /// Returns at most `limit` resources or titles that a size limit would evict first, in the order of eviction, with
+    /// the space that each would free. Blocks.
     func next(_ limit: Int, of classes: Set<ResourceClass>) throws -> [EvictionPlan.Candidate] {
         let inUse = resourcesInUse
         var found: [EvictionPlan.Candidate] = []
@@ -216,7 +222,7 @@ final class Evictor: Sendable {
         return Array(found.prefix(limit))
     }
 
-    /// Visits resources that may be evicted, in the order of eviction, while `take` returns true.
+    /// Visits the resources that may be evicted, page by page in the order of eviction, while `take` returns true.
     private func visit(
         readBefore time: Int64? = nil, _ take: ([EvictionPlan.Candidate]) throws -> Bool
     ) throws {

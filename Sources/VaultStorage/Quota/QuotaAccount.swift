@@ -11,7 +11,7 @@ final class QuotaAccount: Sendable {
         self.fileSystem = fileSystem
     }
 
-    /// The bytes of segment files, including those that are being deleted.
+    /// The disk space of segment files in bytes, including files that are being deleted.
     var used: Int64 { ledger.withLock { $0.used } }
 
     /// The limits in force.
@@ -29,28 +29,29 @@ final class QuotaAccount: Sendable {
         ledger.withLock { $0.begin(indexed: indexed, measured: measured) }
     }
 
-    /// Counts a growing segment's file as `size` bytes, before they are written.
+    /// Counts a growing segment's file as `size` bytes, before these bytes are written.
     ///
     /// - Returns: the shortage that prevents this, in which case nothing was counted; nil if the bytes fit.
     func reserve(_ size: Int64, for id: SegmentID) -> QuotaLedger.Shortage? {
         if ledger.withLock({ $0.needsMeasurement }) { measure() }
         guard let shortage = ledger.withLock({ $0.reserve(size, for: id) }) else { return nil }
         guard shortage.free > 0 else { return shortage }
-        // Other programs use the disk too: more may be free now than at the last measurement.
+        // Other programs use the disk, too, so more may be free now than at the last measurement.
         measure()
         return ledger.withLock { $0.reserve(size, for: id) }
     }
 
-    /// Returns the shortage of space for `bytes` more, as of now; nil if they fit.
+    /// Returns the current shortage of space for `bytes` more bytes; nil if they fit.
     func shortage(of bytes: Int64) -> QuotaLedger.Shortage? {
         if limits.free > 0 { measure() }
         return ledger.withLock { $0.shortage(of: bytes) }
     }
 
-    /// The bytes beyond the limits at present: the vault's limit was lowered, or other programs filled the disk.
+    /// The bytes by which the limits are exceeded now, because a limit was lowered or other programs filled the disk;
+    /// nil if they are not exceeded.
     var excess: QuotaLedger.Shortage? { shortage(of: 0) }
 
-    /// Starts tracking a file that counts only once it is settled.
+    /// Starts tracking a file that is not counted until it is settled.
     func trackUncounted(_ id: SegmentID) { ledger.withLock { $0.track(id, size: 0) } }
 
     func settle(_ id: SegmentID, size: Int64) { ledger.withLock { $0.settle(id, size: size) } }
@@ -76,10 +77,10 @@ final class QuotaAccount: Sendable {
 
     fileprivate func unpin(_ id: SegmentID) { ledger.withLock { $0.unpin(id) } }
 
-    /// Returns the bytes that are free on the file system; nil if it does not report them.
+    /// Returns the number of free bytes on the vault's file system; nil if it does not report that.
     func freeBytes() -> Int64? { try? fileSystem.freeBytes(at: folder) }
 
-    /// Returns limits that state the space to leave free: the default share of the disk if none is set.
+    /// Returns the limits with the space to leave free, which is the default share of the disk if none is set.
     func settled(_ limits: StorageLimits) -> StorageLimits {
         var limits = limits
         if limits.minFree == nil, let disk = try? fileSystem.totalBytes(at: folder) {
@@ -89,7 +90,8 @@ final class QuotaAccount: Sendable {
     }
 
     private func measure() {
-        // If the file system does not report free space, assume that there is some: if it is full, the write fails.
+        // If the file system does not report its free space, assume that there is enough. If the disk is full, the
+        // write fails.
         let free = freeBytes() ?? .max / 2
         ledger.withLock { $0.measured(free: free) }
     }
@@ -108,10 +110,10 @@ final class SegmentPin: Sendable {
     deinit { account.unpin(id) }
 }
 
-/// The account of a vault's segment files, as a value.
+/// The accounting of a vault's segment files, as a value type.
 ///
-/// Even before its bytes are written, a growing segment counts with the size that its file would have if it were closed
-/// now. A file that is being deleted counts until it is gone and no reader has it open.
+/// A growing segment is counted, even before its bytes are written, at the size that its file would have if it were
+/// closed now. A file that is being deleted is counted until it is gone and no reader has it open.
 struct QuotaLedger {
     /// The bytes that must be freed before a file can grow: under the vault's own limit, and on the file system.
     struct Shortage: Hashable {
@@ -120,20 +122,21 @@ struct QuotaLedger {
     }
 
     var limits = StorageLimits()
-    /// The bytes of all files that count.
+    /// The total bytes of all counted files.
     private(set) var used: Int64 = 0
-    /// The bytes that may be written before free space must be measured again; nil without a measurement.
+    /// The number of bytes that may be written before free space must be measured again; nil if there is no
+    /// measurement.
     private(set) var spare: Int64?
-    /// The files whose size is better known here than from the index: growing files, and those about to be removed.
+    /// The sizes of files for which the index has no accurate size: growing files, and those about to be removed.
     private var tracked: [SegmentID: Int64] = [:]
     private var pins: [SegmentID: Int] = [:]
     private var removedWhileOpen: [SegmentID: Int64] = [:]
 
-    /// Begins with the existing files: those whose rows state their size, and those whose rows do not.
+    /// Begins the accounting with the existing files.
     ///
     /// - Parameters:
-    ///   - indexed: the total bytes of the former.
-    ///   - measured: the bytes of each of the latter.
+    ///   - indexed: the total bytes of the files whose rows state their size.
+    ///   - measured: the bytes of each file whose row does not state its size.
     mutating func begin(indexed: Int64, measured: [SegmentID: Int64]) {
         used = indexed + measured.values.reduce(0, +)
         tracked = measured
@@ -148,7 +151,7 @@ struct QuotaLedger {
     /// Discards the last measurement.
     mutating func discardMeasurement() { spare = nil }
 
-    /// Returns the shortage of space for `bytes` more; nil if they fit.
+    /// Returns the shortage of space for `bytes` more bytes; nil if they fit.
     func shortage(of bytes: Int64) -> Shortage? {
         var shortage = Shortage()
         if let limit = limits.size { shortage.size = max(0, used + bytes - limit) }
@@ -168,27 +171,27 @@ struct QuotaLedger {
         return nil
     }
 
-    /// Sets the final size of a closed segment's file. A segment that was removed since no longer counts.
+    /// Sets the final size of a closed segment's file. A file that has been removed since is not counted again.
     mutating func settle(_ id: SegmentID, size: Int64) {
         if let counted = tracked.removeValue(forKey: id) { take(size - counted) }
     }
 
-    /// Counts a file, which stays, with another size.
+    /// Corrects the size at which an existing file is counted.
     ///
-    /// - Parameter counted: the size with which it counts, used if it is not tracked; 0 if it does not count.
+    /// - Parameter counted: the size at which the file is counted if it is not tracked; 0 if it is not counted.
     mutating func correct(_ id: SegmentID, from counted: Int64, to size: Int64) {
         take(size - (tracked.removeValue(forKey: id) ?? counted))
     }
 
-    /// Tracks a file that counts with this size, such as one that is about to be removed.
+    /// Tracks a file that is already counted at this size, such as one that is about to be removed.
     mutating func track(_ id: SegmentID, size: Int64) {
         if tracked[id] == nil { tracked[id] = size }
     }
 
-    /// Stops counting a file that was removed from its folder, at the latest when its last reader closes it.
+    /// Stops counting a file that was removed from its folder, either at once or when its last reader closes it.
     ///
-    /// - Parameter size: the size of the file, used if it is not tracked.
-    /// - Returns: the bytes with which it was counted.
+    /// - Parameter size: the size at which the file is counted if it is not tracked.
+    /// - Returns: the number of bytes at which the file was counted.
     mutating func remove(_ id: SegmentID, size: Int64) -> Int64 {
         let counted = tracked.removeValue(forKey: id) ?? size
         if pins[id] == nil { take(-counted) } else { removedWhileOpen[id, default: 0] += counted }

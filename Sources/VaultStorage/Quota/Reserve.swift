@@ -2,13 +2,14 @@ import VaultModel
 
 /// A file that keeps some disk space in reserve.
 ///
-/// On a full disk it is given up for work that frees space, and for writes that are necessary to open the vault.
+/// On a full disk, the file is given up to make space for work that frees space, and for writes that are necessary to
+/// open the vault.
 struct Reserve: Sendable {
-    /// The size of the file: enough for SQLite's side files and for deleting rows.
+    /// The size of the file in bytes, which is enough for SQLite's side files and for deleting rows.
     static let byteCount: Int64 = 4 << 20
-    /// A file of at most this size is given up as a whole.
+    /// The size in bytes up to which the file is given up as a whole.
     private static let minByteCount: Int64 = 1 << 20
-    /// The file is created only if this many times its size are free.
+    /// The file is created only if the disk has this many times the file's size free.
     private static let minFreeMultiple: Int64 = 4
 
     private let path: String
@@ -30,12 +31,12 @@ struct Reserve: Sendable {
             try fileSystem.remove(path)
             try fileSystem.create(path).allocate(Self.byteCount)
         } catch {
-            // A partial file would only be in the way.
+            // An incomplete file would only take up space.
             try? fileSystem.remove(path)
         }
     }
 
-    /// Gives up half of the file, or all of it if it is small: a later call may need the rest.
+    /// Gives up half of the file, because a later call may need the rest, or all of it if it is small.
     ///
     /// - Returns: whether there was a file to give up.
     private func giveUp() -> Bool {
@@ -49,7 +50,7 @@ struct Reserve: Sendable {
         }
     }
 
-    /// Runs work; while the disk is full, gives up part of the reserve and tries again.
+    /// Runs `body`. While it fails because the disk is full, gives up part of the reserve and tries again.
     func withReserve<Result>(for body: () throws -> Result) throws -> Result {
         while true {
             do {
@@ -68,7 +69,7 @@ struct Reserve: Sendable {
 
     /// Returns whether an error means that the disk is full.
     ///
-    /// If SQLite cannot create a file for lack of space, it reports a file that cannot be opened.
+    /// If SQLite cannot create a file for lack of space, it reports that the file cannot be opened.
     private func meansFullDisk(_ error: VaultError) -> Bool {
         error.code == .diskFull
             || error.code == .storage && ((try? fileSystem.freeBytes(at: folder)) ?? .max) < StorageQuota.step

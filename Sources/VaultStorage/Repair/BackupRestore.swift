@@ -3,7 +3,7 @@ import GRDB
 import VaultCrypto
 import VaultModel
 
-/// Creates an index without segments from a catalog backup, or from those rows of another index that a backup would
+/// Creates an index without segments from a catalog backup, or from the rows of another index that a backup would also
 /// have.
 struct BackupRestore {
     private let backup: String
@@ -28,10 +28,11 @@ struct BackupRestore {
 
     /// Creates the index.
     ///
-    /// The file at `path` must exist and be empty. Writes are not synced until the index is closed: it is not in use
-    /// yet, and is synced as a whole before it is.
+    /// The file at `path` must exist and be empty. Writes are not synced until the index is closed, because the index
+    /// is synced as a whole before anything uses it.
     ///
-    /// - Returns: the index, and whether the backup's settings did not open, so that it has those of a new vault.
+    /// - Returns: the index, and whether the backup's settings did not open, in which case the index has those of a new
+    ///   vault.
     func restore(to path: String, now: @escaping @Sendable () -> Int64) throws -> (
         index: VaultIndex, areSettingsLost: Bool
     ) {
@@ -40,7 +41,7 @@ struct BackupRestore {
             var areSettingsLost = false
             try db.execute(sql: "ATTACH DATABASE ? AS backup", arguments: [backup])
             try db.inTransaction {
-                // Checked again, because the file may have been replaced since.
+                // The schema is checked again, because the file may have been replaced since the first check.
                 try SchemaCheck.require(contents.required, optional: contents.optional, of: "backup", db)
                 try IndexDatabase.createSchema(db) {
                     areSettingsLost = try copyVault(db)
@@ -58,10 +59,10 @@ struct BackupRestore {
 
     /// Copies the vault's own row.
     ///
-    /// Impossible values are corrected, because nothing would open with them: the keyring knows its revision and its
-    /// locators.
+    /// A revision or locator with an impossible value is corrected from the keyring, because nothing would open with
+    /// it.
     ///
-    /// - Returns: whether the settings did not open, and were replaced with those of a new vault.
+    /// - Returns: whether the settings did not open and were therefore replaced with those of a new vault.
     private func copyVault(_ db: Database) throws -> Bool {
         let row = try VaultRow.require(keyring, of: "backup", db)
         let stated = row.locator.flatMap { number in keyring.locators.first { $0 == number } }
@@ -72,7 +73,8 @@ struct BackupRestore {
         var settings = row.settings
         if opening == nil {
             var fresh = VaultSettings()
-            // Key numbers are above the numbers of all reseals, so the next reseal gets one that no resource has seen.
+            // Key numbers are above the run numbers of all reseals, so the next reseal gets a number that no resource
+            // has seen.
             let last = try Int64.fetchOne(
                 db, sql: "SELECT max(number) FROM backup.resourceKey WHERE \(PlainColumn.isResourceKey)")
             fresh.lastResealRun = last ?? 0
@@ -88,14 +90,14 @@ struct BackupRestore {
     /// Copies the rows with possible ids.
     ///
     /// An impossible class, hour or state is corrected, because no key depends on it. Any other impossible value is
-    /// left empty: another catalog may have it, but restores nothing that has no row.
+    /// left empty and its row kept: another catalog may have the value, but a restore fills only rows that exist.
     private func copyRows(now: Int64, _ db: Database) throws {
         try db.execute(
             sql: """
                 INSERT INTO main.generation
                     SELECT \(GenerationRow.corrected) FROM backup.generation WHERE \(GenerationRow.isPossible);
                 """)
-        // Generations that the keyring gained after the backup was written.
+        // Add the generations that the keyring gained after the backup was written.
         for number in keyring.activeGenerations { try GenerationRow.insert(number, db) }
         try db.execute(
             sql: """
@@ -125,7 +127,8 @@ struct BackupRestore {
                         WHERE \(CoverRow.isPossible) AND resource IN (SELECT id FROM main.resource);
                     """)
         }
-        // An older version may have written the backup.
+        // An older version of the program may have written the backup, so some of its records may still have to be
+        // migrated.
         try PendingMigration.record(db)
         if isIndex, try IndexSchema.hasTable("erased", of: "backup", db) {
             try db.execute(
@@ -153,7 +156,8 @@ struct BackupRestore {
                     try SchemaCheck.requireKind(db, contents.required, optional: contents.optional)
                     try ValueSizes.require(contents, db)
                     _ = try VaultRow.require(keyring, db)
-                    // Rows with impossible values are left out one by one, or corrected.
+                    // Impossible values are no reason to refuse the backup, because their rows are left out or
+                    // corrected one by one.
                     try PageCheck.require(db)
                 }
             }

@@ -5,28 +5,28 @@ import VaultModel
 
 /// Rebuilds the index of a vault from what can be read of the index, from `catalog.backup`, and from the segment files.
 ///
-/// It owns the vault from beginning to end. The new index is created under a temporary name, and replaces the old one
-/// when it is complete and durable. Until then no file is moved, cut or removed, so that an interrupted rebuild leaves
-/// the vault as it was. After that, a repair finds what a crash left unfinished: files without a row, and files that
-/// are too long. Every call may block.
+/// The rebuild owns the vault from beginning to end. It creates the new index under a temporary name, which replaces
+/// the old one once it is complete and durable. Until then no file is moved, cut or removed, so that an interrupted
+/// rebuild leaves the vault as it was. If a crash comes later, a repair finds what it left unfinished: files without a
+/// row, and files that are too long. Every call may block.
 package final class IndexRebuild: Sendable {
-    /// Counts of what was found.
+    /// Counts of what the rebuild found and did.
     package struct Counts: Sendable {
         package var resources = 0
         package var segments = 0
         package var bytes: Int64 = 0
-        /// Blocks whose tag failed, in segments that were adopted: they are gaps.
+        /// Blocks of adopted segments whose tag failed. They are gaps.
         package var badBlocks = 0
         /// Files whose end did not open and was cut off.
         package var cut = 0
-        /// Files that were moved to quarantine.
+        /// Files that were moved to the quarantine.
         package var quarantined = 0
-        /// Files that could not be read, cut or moved, or whose resource does not open: they stay in place.
+        /// Files that could not be read, cut or moved, or whose resource does not open. They stay in place.
         package var unknown = 0
         /// Whether the rows come from the previous backup, because neither the index nor the newest backup could be
         /// read.
         package var isFromFormerBackup = false
-        /// Whether the backup's settings did not open, so that the index has those of a new vault.
+        /// Whether the backup's settings did not open, in which case the index has those of a new vault.
         package var areSettingsLost = false
     }
 
@@ -43,14 +43,14 @@ package final class IndexRebuild: Sendable {
     private let counts = Locked(Counts())
     private let work = Locked(Work())
 
-    /// The first bytes of segment ids: ``adopt(_:)`` must be called for each of them.
+    /// The possible first bytes of segment ids. ``adopt(_:)`` must be called for each of them.
     package static let bytes = UInt8.min...UInt8.max
 
     /// Takes the vault's lock and creates a new index from the rows of the existing one and of the backup.
     ///
     /// - Parameter evenIfSound: whether to continue even if the existing index is sound.
     /// - Throws: ``VaultError`` with code `noVault` if there is nothing to rebuild an index from, `integrity` if the
-    ///   backup is damaged, `invalidArgument` if the index is sound.
+    ///   backup is damaged, or `invalidArgument` if the index is sound and `evenIfSound` is false.
     package init(
         at folder: String, keyring: Keyring, evenIfSound: Bool, fileSystem: any FileSystem = PosixFileSystem(),
         now: @escaping @Sendable () -> Int64 = WallClock.now
@@ -60,11 +60,11 @@ package final class IndexRebuild: Sendable {
         let lock = try VaultLock(folder: folder)
         let catalogs = CatalogFiles(in: folder)
         guard catalogs.exist(fileSystem) else { throw catalogs.absence }
-        // Without one that cannot be read, an older state could be mistaken for the present one.
+        // If one of the catalogs could not be read, an older state could be mistaken for the present one.
         try catalogs.requireReadable()
         let path = folder + "/index.sqlite"
         let wasBrokenOff = try Self.finishBrokenOff(path, fileSystem)
-        // With `evenIfSound`, it also continues with an index that does not belong to this keyring.
+        // If `evenIfSound` is true, the rebuild continues even if the index does not belong to this keyring.
         let isSound =
             evenIfSound
             ? (try? Self.isSound(path, keyring, fileSystem)) ?? false : try Self.isSound(path, keyring, fileSystem)
@@ -98,7 +98,8 @@ package final class IndexRebuild: Sendable {
     private static func isSound(_ path: String, _ keyring: Keyring, _ fileSystem: any FileSystem) throws -> Bool {
         guard fileSystem.exists(path) else { return false }
         do {
-            // Opened for writing, so that closing it folds its log into it: it may soon be moved away.
+            // The index is opened for writing, so that closing it merges its log into it, because it may soon be moved
+            // away.
             let index = try VaultIndex.open(at: path, keyring: keyring, readOnly: false)
             defer { try? index.close() }
             return try index.isSound()
@@ -111,13 +112,14 @@ package final class IndexRebuild: Sendable {
 
     private typealias NewIndex = (index: VaultIndex, areSettingsLost: Bool, isFromFormerBackup: Bool)
 
-    /// The codes of an index or a catalog that cannot be used; any other error, such as a full disk, ends the rebuild.
+    /// The error codes that mean that an index or a catalog cannot be used. Any other error, such as a full disk, ends
+    /// the rebuild.
     private static let unusable: Set<VaultError.Code> = [
         .integrity, .noVault, .storage, .foreignKeyring, .olderKeyring,
     ]
 
-    /// Creates the new index from the rows of the existing one, or what can be read of them, and from the backup's for
-    /// what does not open there. If there is no usable index, it has only the backup's rows.
+    /// Creates the new index from the rows of the existing one, or as many of them as can be read, and from the
+    /// backup's rows where those do not open. If there is no usable index, the new one has only the backup's rows.
     private static func restore(
         _ path: String, _ catalogs: CatalogFiles, _ keyring: Keyring, _ fileSystem: any FileSystem,
         _ now: @escaping @Sendable () -> Int64
@@ -137,7 +139,7 @@ package final class IndexRebuild: Sendable {
         return try catalogs.trying { backup in
             try create(source, fileSystem)
             let (index, areSettingsLost) = try BackupRestore(backup, keyring).restore(to: source, now: now)
-            // The previous copy may have an intact row where this one has a damaged one.
+            // The previous backup may have an intact row where this one has a damaged one.
             let areLost = try merge(catalogs, into: index, withoutSettings: areSettingsLost)
             try index.dropEmptyRows()
             return (index, areLost, backup == catalogs.former)
@@ -151,22 +153,23 @@ package final class IndexRebuild: Sendable {
         try create(source, fileSystem)
         let (index, areSettingsLost) = try BackupRestore(index: old, keyring).restore(to: source, now: now)
         let areLost = try merge(catalogs, into: index, withoutSettings: areSettingsLost)
-        // Rows that belong to a restored title were left out along with it.
+        // The first copy left out the rows that belong to a title that was restored only now.
         try index.database.withoutTransaction { db in try CatalogMerge.run(fromIndex: old, into: db, index) }
         try index.dropEmptyRows()
         return (index, areLost, false)
     }
 
-    /// Restores from the backup what does not open in a new index.
+    /// Restores from the backup the rows that do not open in a new index.
     ///
-    /// - Parameter isWithoutSettings: whether the index has the settings of a new vault, because its own were lost.
-    /// - Returns: whether it still has them.
+    /// - Parameter isWithoutSettings: whether the index has the settings of a new vault because the vault's own were
+    ///   lost.
+    /// - Returns: whether the index still has the settings of a new vault.
     private static func merge(
         _ catalogs: CatalogFiles, into index: VaultIndex, withoutSettings isWithoutSettings: Bool
     ) throws -> Bool {
         try index.database.withoutTransaction { db in
             let fresh = try VaultRow.fetch(db)?.settings
-            // The backup's settings replace settings that do not open.
+            // The settings are made unreadable, because the backup's settings replace only settings that do not open.
             if isWithoutSettings { try db.execute(sql: "UPDATE vault SET settings = zeroblob(1)") }
             _ = try CatalogMerge.run(
                 fromBackupIn: catalogs.folder, into: db, erased: "SELECT record, id FROM main.erased",
@@ -194,7 +197,7 @@ package final class IndexRebuild: Sendable {
 
     // MARK: Segments
 
-    /// Adopts the segments whose ids begin with a byte.
+    /// Adopts the segments whose ids begin with the given byte.
     package func adopt(_ byte: UInt8) throws {
         let (segments, others) = try store.unindexedFiles(in: byte)
         for id in segments { try adopt(id, in: byte) }
@@ -206,8 +209,8 @@ package final class IndexRebuild: Sendable {
             guard let claimed = try store.claim(of: id), let (segment, badBlocks) = try Self.good(of: claimed) else {
                 return putAside(id.hex, in: byte)
             }
-            // A file that cannot be made durable is moved aside too: a later sync could succeed although the disk never
-            // got its pages.
+            // A file that cannot be made durable is moved aside, too, because a later sync could succeed although the
+            // disk never received its pages.
             guard (try? store.makeDurable(id)) != nil, try store.enter(segment, badBlocks: badBlocks) else {
                 return putAside(id.hex, in: byte)
             }
@@ -222,7 +225,7 @@ package final class IndexRebuild: Sendable {
         }
     }
 
-    /// Returns the readable part of a file, which ends with the last block that opens; nil if none opens.
+    /// Returns the segment up to the last block that opens, and the bad blocks before that one; nil if no block opens.
     private static func good(of claimed: ClaimedSegment) throws -> (SegmentDescription, badBlocks: Set<Int>)? {
         var segment = claimed.segment
         var bad = Set(try claimed.reader.badBlocks(in: 0..<segment.blockCount, of: segment))
@@ -237,9 +240,9 @@ package final class IndexRebuild: Sendable {
 
     private func putAside(_ name: String, in byte: UInt8) { work.withLock { $0.aside.append((name, byte)) } }
 
-    /// Cuts and moves files, now that an index that knows of them is in place.
+    /// Cuts and moves files. The new index, which already takes this into account, must be in place.
     ///
-    /// If the system does not permit this for a file, it stays, and a repair finds it again.
+    /// If the system does not permit this for a file, the file stays as it is, and a repair finds it again.
     private func applyFileChanges() {
         let work = work.withLock(\.self)
         for segment in work.cuts {
@@ -261,7 +264,7 @@ package final class IndexRebuild: Sendable {
         try index.linkParts()
         try index.recountTitles(doubting: true)
         let totals = try index.totals()
-        // Closing would not report that the log does not fit into the file.
+        // The log is merged into the file explicitly, because closing would not report that the log does not fit.
         try index.database.truncateLog()
         try index.close()
         do throws(FileFailure) {
@@ -283,7 +286,7 @@ package final class IndexRebuild: Sendable {
     private func replace() throws(FileFailure) {
         let path = folder + "/index.sqlite"
         try fileSystem.open(path + Self.filling, writable: true).synchronize()
-        // From here on, the next rebuild finishes one that is interrupted.
+        // If this rebuild is interrupted from here on, the next one finishes it.
         try fileSystem.rename(path + Self.filling, to: path + Self.complete)
         try fileSystem.synchronizeDirectory(folder)
         try Self.putInPlace(path, in: folder, fileSystem)
@@ -293,8 +296,8 @@ package final class IndexRebuild: Sendable {
     private static func putInPlace(_ path: String, in folder: String, _ fileSystem: any FileSystem) throws(FileFailure)
     {
         let damaged = path + ".damaged"
-        // The old log is moved before the new index is in place, because SQLite would mistake it for the new one's.
-        // Until then there is no index at all, rather than one without its log.
+        // The old log is moved before the new index is in place, because SQLite would mistake it for the new index's
+        // log. In between, there is no index at all, rather than one without its log.
         if fileSystem.exists(path) {
             for suffix in ["", "-wal"] { try fileSystem.remove(damaged + suffix) }
             try fileSystem.rename(path, to: damaged)
@@ -309,12 +312,12 @@ package final class IndexRebuild: Sendable {
 
     /// Finishes a rebuild that was interrupted while it put its index in place.
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: whether there was such a rebuild to finish.
     private static func finishBrokenOff(_ path: String, _ fileSystem: any FileSystem) throws -> Bool {
         do throws(FileFailure) {
             guard fileSystem.exists(path + complete) else { return false }
             guard !fileSystem.exists(path) else {
-                // The old index is in use again, so the new one may lack later changes.
+                // The old index is in use again, so the new one may lack later changes and is removed.
                 try fileSystem.remove(path + complete)
                 return false
             }
@@ -334,7 +337,7 @@ package final class IndexRebuild: Sendable {
 }
 
 extension VaultIndex {
-    /// Returns whether every row that can be checked is right, so that a rebuild would gain nothing.
+    /// Returns whether every row that can be checked is correct, so that a rebuild would gain nothing.
     func isSound() throws -> Bool {
         _ = try settings()
         guard try VerificationRows(self).unreadableRecords().isEmpty else { return false }
@@ -352,8 +355,8 @@ extension VaultIndex {
         return false
     }
 
-    /// Serves representations that the backup lists as being filled, unless a serving one of the same resource holds
-    /// bytes.
+    /// Makes a representation that the backup lists as being filled the serving one, if it holds bytes and no serving
+    /// representation of the same resource does.
     func serveFilled() throws {
         let filled = try read { db in
             try Row.fetchAll(
@@ -375,8 +378,8 @@ extension VaultIndex {
 }
 
 extension VaultIndex {
-    /// Deletes the empty rows of a new index, for which no catalog had the content: empty records and metadata, and
-    /// resources without a key.
+    /// Deletes the rows of a new index whose content no catalog had: empty records, empty entries of packs, and
+    /// resources without metadata or without a key.
     func dropEmptyRows() throws {
         try write { db in
             for table in SealedTable.own where try table.exists(db) {

@@ -3,23 +3,23 @@ import GRDB
 import VaultCrypto
 import VaultModel
 
-/// Copies what can still be read of a damaged index, row by row.
+/// Copies the rows of a damaged index that can still be read.
 ///
-/// A page that cannot be read, or a value that is larger than this program writes, costs only its own rows: each table
-/// is read from both ends. What was deleted stays deleted, because `erased` is copied, too.
+/// A page that cannot be read, or a value larger than any that this program writes, costs only its own rows, because
+/// each table is read from both ends. Deleted rows stay deleted, because the table `erased` is copied, too.
 struct IndexSalvage {
     let path: String
     let catalogs: CatalogFiles
     let keyring: Keyring
 
-    /// The tables whose rows a catalog has, too, and `erased`.
+    /// The tables that a catalog also has, and `erased`.
     private static let tables = (IndexSchema.catalog + IndexSchema.laterCatalog + [IndexSchema.erased])
         .map(SchemaCheck.Entry.init).filter { $0.type == "table" }.map(\.name)
 
     /// Copies the rows into an empty file.
     ///
-    /// - Throws: ``VaultError`` with code `integrity` if the file is not an index, or neither it nor a catalog has the
-    ///   vault's row; `diskFull`.
+    /// - Throws: ``VaultError`` with code `integrity` if the file is not an index, or if neither it nor a catalog has
+    ///   the vault's row; `diskFull` if the disk is full.
     func copy(to copy: String) throws {
         try IndexDatabase.creating(at: copy) { db in
             try db.execute(
@@ -43,18 +43,22 @@ struct IndexSalvage {
         }
     }
 
-    /// Keeps catalogs from restoring records that grant access: it is unknown which of them were revoked since.
+    /// Keeps catalogs from restoring records that grant access, because it is unknown which of these records were
+    /// revoked since.
     private func closeRights(_ db: Database) throws {
         for record in CatalogMerge.rights { try ErasedRow.insert(record, ErasedRow.all, db) }
     }
 
+    /// Copies the rows of a table that can be read from either end.
+    ///
     /// - Returns: whether all rows were read.
     private func copyRows(of table: String, from index: Database, to db: Database) throws -> Bool {
         let columns = try db.columns(in: table)
         let key = try db.primaryKey(table).columns
-        // The rowid shows that a row is the same when it is read from the other end.
+        // The rowid shows that a row that is read from the other end was copied before.
         let names = columns.map(\.name) + (key == ["rowid"] ? key : [])
-        // No key opens a text, and SQLite can determine its length only by reading it.
+        // Texts in these columns are left out: no key opens them, and SQLite can determine their length only by reading
+        // them.
         let texts = columns.filter { $0.type == "BLOB" }.map { "typeof(\($0.name)) = 'text'" }
         let isLeftOut = (texts + [ValueSizes.isLarger(table, columns.map(\.name))]).joined(separator: " OR ")
         let places = names.map { _ in "?" }.joined(separator: ", ")
@@ -70,9 +74,9 @@ struct IndexSalvage {
         return false
     }
 
-    /// Reads rows up to the first that cannot be read.
+    /// Reads rows up to the first one that cannot be read.
     ///
-    /// - Returns: whether all were read.
+    /// - Returns: whether all of them were read.
     private func read(_ sql: String, from index: Database, _ take: (Row) throws -> Void) throws -> Bool {
         let rows: RowCursor
         do { rows = try Row.fetchCursor(index, sql: sql) } catch let error as DatabaseError where Self.isDamage(error) {
@@ -90,8 +94,8 @@ struct IndexSalvage {
         [.SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_TOOBIG, .SQLITE_IOERR].contains(error.resultCode)
     }
 
-    /// Leaves exactly one row of `vault` in the copy: this vault's own, even if only its settings identify it, else a
-    /// catalog's.
+    /// Leaves exactly one row in the `vault` table of the copy: this vault's own row, even if only its settings
+    /// identify it, or else a catalog's row.
     private func settleVault(_ db: Database) throws {
         let rows = try Row.fetchAll(db, sql: "SELECT \(VaultRow.columns) FROM main.vault LIMIT 8").map(VaultRow.init)
         let own = try rows.first { $0.id == keyring.vaultID } ?? rows.first { try $0.openSettings(keyring) != nil }

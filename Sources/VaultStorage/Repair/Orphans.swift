@@ -1,11 +1,11 @@
 import VaultCrypto
 package import VaultModel
 
-// From the files to the index: files in `segments` that have no row, or a wrong one.
+// Compares the files with the index: finds files in `segments` that have no row, or a wrong one.
 extension VaultStore {
-    /// Returns the names in the folder of segments whose ids begin with a byte, except those that the index knows.
+    /// Returns the files in the folder for segment ids that begin with `byte`, except those that the index knows.
     ///
-    /// - Returns: files that are named like segments, and other names, which no segment has.
+    /// - Returns: the ids of files that are named like segments, and the other names, which no segment has.
     package func unindexedFiles(in byte: UInt8) throws -> (segments: [SegmentID], others: [String]) {
         let names: [String]
         do throws(FileFailure) {
@@ -22,12 +22,14 @@ extension VaultStore {
         return (try VerificationRows(index).unindexed(ids), others)
     }
 
-    /// Returns what the file of a segment states about itself.
+    /// Returns the segment that a file claims to be.
     ///
-    /// Its commitment has opened with a key of the resource that it names. Its blocks are yet to be opened.
+    /// The file's commitment has opened with a key of the resource that the file belongs to. Its blocks are yet to be
+    /// opened.
     ///
-    /// - Returns: nil if the file is not a segment of this vault, or is named like another segment.
-    /// - Throws: ``SegmentFailure/missing``, ``SegmentFailure/unreadable(_:)``; ``VaultError`` if the rows of the
+    /// - Returns: the claimed segment; nil if the file is not a segment of this vault, or is named like another
+    ///   segment.
+    /// - Throws: ``SegmentFailure/missing`` or ``SegmentFailure/unreadable(_:)``; ``VaultError`` if the rows of the
     ///   resource do not open, so that nothing is known about the file.
     package func claim(of id: SegmentID) throws -> ClaimedSegment? {
         let (header, size) = try headerAndSize(of: id)
@@ -49,12 +51,13 @@ extension VaultStore {
         return nil
     }
 
-    /// Moves files out of the quarantine if they name a resource that opens, and bytes that nothing holds.
+    /// Moves files out of the quarantine if they belong to a resource that opens, and have bytes that no other segment
+    /// holds.
     ///
-    /// The resource's rows may have been restored since. Like every file without a row, these files are yet to be
-    /// checked.
+    /// The resource's rows may have been restored since the file was quarantined. As with every file without a row, the
+    /// blocks of these files are yet to be checked.
     ///
-    /// - Returns: the number of files.
+    /// - Returns: the number of files that were moved.
     package func takeBackQuarantined() throws -> Int {
         let ids: [SegmentID]
         do throws(FileFailure) {
@@ -69,7 +72,7 @@ extension VaultStore {
                 let owner = try rows.resource(of: claim.representation), (try? index.resource(owner)) ?? nil != nil,
                 try rows.isGap(claim)
             else { return false }
-            // If the system does not permit it, the file stays where nothing reads it.
+            // If the system does not permit the move, the file stays in the quarantine, where nothing reads it.
             return (try? segments.takeBack(id)) != nil
         }.count
     }
@@ -83,16 +86,17 @@ extension VaultStore {
         }
     }
 
-    /// Adds a file whose blocks were checked to the index.
+    /// Adds a file to the index after its blocks have been checked.
     ///
-    /// It first makes the file durable, because it may not be, then commits its row.
+    /// It first makes the file durable, because the file may not be durable yet, and then commits its row.
     ///
-    /// - Returns: false if another segment holds its bytes.
+    /// - Returns: whether the file was added; false if another segment holds its bytes.
     package func adopt(_ segment: SegmentDescription, badBlocks: Set<Int> = []) throws -> Bool {
         do throws(FileFailure) {
             try makeDurable(segment.id)
         } catch {
-            // Moved aside: a later sync could succeed although the disk never got its pages.
+            // The file is moved to the quarantine, because a later sync could succeed although the disk never received
+            // its pages.
             try? segments.quarantine(segment.id)
             throw error.vaultError("a segment cannot be made durable")
         }
@@ -109,12 +113,12 @@ extension VaultStore {
     func enter(_ segment: SegmentDescription, badBlocks: Set<Int>) throws -> Bool {
         let counted = try SegmentRows(index).fileBytes(of: segment.id)
         guard try SegmentRows(index).adopt(segment, badBlocks: badBlocks, now: now()) else { return false }
-        // Under a wrong row it was counted with another size.
+        // If the file had a wrong row, it was counted at another size.
         quota.account.correct(segment.id, from: counted, to: segment.diskSize)
         return true
     }
 
-    /// Moves a file that is not a segment of this vault to quarantine.
+    /// Moves a file that is not a segment of this vault to the quarantine.
     package func putAside(_ name: String, in byte: UInt8) throws {
         do throws(FileFailure) {
             try segments.quarantine(name, in: byte)
@@ -124,7 +128,7 @@ extension VaultStore {
         }
     }
 
-    /// Cuts off what follows the last block of a closed segment.
+    /// Cuts off any bytes after the last block of a closed segment.
     package func cut(_ segment: SegmentDescription) throws {
         do throws(FileFailure) {
             let file = try segments.open(segment.id, writable: true)

@@ -3,13 +3,14 @@ import GRDB
 import VaultCrypto
 package import VaultModel
 
-/// The rows that a verification checks and repairs, a page at a time: no transaction lasts longer than a page.
+/// The rows that a verification checks and repairs, a page at a time, so that no transaction lasts longer than one
+/// page.
 package struct VerificationRows {
     private let index: VaultIndex
 
     package init(_ index: VaultIndex) { self.index = index }
 
-    /// Returns ids of resources in ascending order, after the given one.
+    /// Returns at most `limit` resource ids in ascending order, starting after the given id.
     package func resourceIDs(after: ResourceID?, limit: Int) throws -> [ResourceID] {
         try index.read { db in
             try Data.fetchAll(
@@ -19,7 +20,7 @@ package struct VerificationRows {
         }
     }
 
-    /// Returns whether any resource lacks the row of the representation that is read.
+    /// Returns whether any resource lacks the row of its serving representation.
     package func lacksServingRows() throws -> Bool {
         var last: ResourceID?
         while true {
@@ -30,7 +31,7 @@ package struct VerificationRows {
         }
     }
 
-    /// Makes a resource fetchable again if the row of the representation that is read is missing.
+    /// Makes a resource fetchable again if the row of its serving representation is missing.
     package func dropMissingServing(of id: ResourceID) throws {
         try index.write { db in
             guard let resource = try index.resource(id, db), resource.lacksServing else { return }
@@ -41,7 +42,7 @@ package struct VerificationRows {
         }
     }
 
-    /// Returns all representations of a resource, whether or not they serve.
+    /// Returns all representations of a resource, whether or not they are serving.
     package func representations(of resource: ResourceID) throws -> [RepresentationID] {
         try index.read { db in
             try Data.fetchAll(
@@ -57,7 +58,7 @@ package struct VerificationRows {
         }
     }
 
-    /// Returns the segments of a representation in the order of their first bytes, after a place.
+    /// Returns at most `limit` segments of a representation in the order of their first bytes, starting after a place.
     package func segments(
         of representation: RepresentationID, after place: StoredSegment.Place?, limit: Int
     ) throws -> [StoredSegment] {
@@ -78,14 +79,15 @@ package struct VerificationRows {
         }
     }
 
-    /// Returns whether a segment still has its row: one that an owner removed since is not damaged.
+    /// Returns whether a segment still has its row. If an owner has removed the row in the meantime, the segment is not
+    /// damaged.
     package func hasSegment(_ id: SegmentID) throws -> Bool {
         try index.read { db in
             try Bool.fetchOne(db, sql: "SELECT 1 FROM segment WHERE id = ?", arguments: [id.data]) ?? false
         }
     }
 
-    /// Returns segments whose representation, or its resource, has no row: no key opens them.
+    /// Returns segments whose representation has no row, or whose resource has none, so that no key opens them.
     package func segmentsWithoutResource(after: SegmentID?, limit: Int) throws -> [SegmentID] {
         try index.read { db in
             try Data.fetchAll(
@@ -100,7 +102,7 @@ package struct VerificationRows {
         }
     }
 
-    /// Returns the ids that no row names, neither as a segment nor as a pending deletion.
+    /// Returns those of the given ids that no row names, either as a segment or as a pending deletion.
     package func unindexed(_ ids: [SegmentID]) throws -> [SegmentID] {
         guard !ids.isEmpty else { return [] }
         return try index.read { db in
@@ -114,7 +116,7 @@ package struct VerificationRows {
         }
     }
 
-    /// Returns whether no good byte of a segment is held by another.
+    /// Returns whether no good byte of a segment is held by another segment.
     package func isGap(_ segment: SegmentDescription) throws -> Bool {
         try index.read { db in
             do {
@@ -127,10 +129,10 @@ package struct VerificationRows {
     }
 }
 
-// Rows that belong to nothing, or that nothing can name.
+// Stray rows: those that belong to no resource, or that nothing can name.
 extension VerificationRows {
-    /// The conditions for such rows, in an order in which they can be deleted. The rows of packs and segments have
-    /// their own checks.
+    /// The conditions that select stray rows, listed in an order in which the rows can be deleted. The rows of packs
+    /// and segments have their own checks.
     private static let strayRows = [
         (
             table: "resourceKey",
@@ -171,7 +173,7 @@ extension VerificationRows {
 
     /// Deletes the rows that belong to no resource, or that nothing can name.
     ///
-    /// - Returns: the number of rows.
+    /// - Returns: the number of deleted rows.
     package func dropStrayRows() throws -> Int {
         try index.write { db in
             try Self.strayRows.reduce(into: 0) { count, stray in
@@ -183,19 +185,21 @@ extension VerificationRows {
     }
 }
 
-// Records that do not open, of every kind.
+// Records of every kind that do not open.
 extension VerificationRows {
     /// Records of one kind that do not open.
     package struct UnreadableRecords: Hashable, Sendable {
-        /// Their name in messages, in the plural.
+        /// The plural name of these records in messages.
         package let title: String
         package let count: Int
-        /// How many of them a generation sealed whose key the keyring lacks, as after its retirement.
+        /// The number of these records that are sealed under a generation whose key the keyring lacks, as after its
+        /// retirement.
         package let lacked: Int
         fileprivate let table: String
     }
 
-    /// Returns the kinds of records of which some do not open, except the settings, without which nothing can be read.
+    /// Returns the kinds of records of which at least one does not open. The settings are not among them, because
+    /// nothing can be read without them.
     package func unreadableRecords() throws -> [UnreadableRecords] {
         try SealedTable.own.compactMap { try unreadable($0) }
     }
@@ -209,12 +213,14 @@ extension VerificationRows {
         }
     }
 
-    /// Deletes the records of a kind that do not open, except those sealed by a generation whose key the keyring lacks.
+    /// Deletes the records of a kind that do not open, except those sealed under a generation whose key the keyring
+    /// lacks.
     ///
-    /// If there are such records, the index is older than the keys or belongs to another keyring, and is not damaged.
+    /// If the keyring lacks the key of a generation that sealed records, the index is older than the keys or belongs to
+    /// another keyring, and is not damaged.
     ///
-    /// - Parameter forgettingLacked: whether to delete these, too.
-    /// - Returns: how many unreadable records are left.
+    /// - Parameter forgettingLacked: whether to delete the records of such generations, too.
+    /// - Returns: the number of unreadable records that are left.
     package func dropUnreadable(_ records: UnreadableRecords, forgettingLacked: Bool = false) throws -> Int {
         guard let table = SealedTable.own.first(where: { $0.name == records.table }) else { return records.count }
         try index.write { db in
@@ -224,7 +230,7 @@ extension VerificationRows {
         return try unreadable(table)?.count ?? 0
     }
 
-    /// Returns whether a generation that has been retired since wraps a key of a resource.
+    /// Returns whether a key of a resource is wrapped under a generation that has since been retired.
     package func needsRetiredGeneration(_ id: ResourceID) throws -> Bool {
         try index.read { db in
             try Int.fetchAll(
@@ -237,7 +243,7 @@ extension VerificationRows {
 }
 
 extension VaultStore {
-    /// Returns whether a resource that cannot be read still opens, in the index or in `catalog.backup`, so that a
+    /// Returns whether a resource that could not be read still opens in the index or in `catalog.backup`, so that a
     /// repair restores it.
     ///
     /// - Throws: ``VaultError`` with code `storage` if one of them cannot be read at present.
@@ -248,19 +254,19 @@ extension VaultStore {
     }
 }
 
-/// A row of the index that names a segment, as stored: its values may be impossible.
+/// A segment's row in the index, as stored. Its values may be impossible.
 package struct StoredSegment: Sendable {
     package let id: SegmentID
     /// The segment that the row describes; nil if its numbers are impossible.
     package let description: SegmentDescription?
-    /// Whether it was still being written when the row was read.
+    /// Whether the segment was still being written when the row was read.
     package let isOpen: Bool
-    /// Blocks whose tag failed earlier.
+    /// The blocks whose tag failed earlier.
     package let badBlocks: Set<Int>
-    /// The bytes that the row names; nil if these are impossible too.
+    /// The range of bytes that the row states; nil if that is impossible, too.
     package let range: ByteRange?
 
-    /// The place after which the next page of a representation's segments begins.
+    /// The position after which the next page of a representation's segments begins.
     package struct Place: Sendable {
         let start: DatabaseValue
         let id: DatabaseValue
@@ -280,10 +286,10 @@ package struct StoredSegment: Sendable {
     }
 }
 
-/// A file that is described by its own header and whose commitment has opened.
+/// A file that is described by its own header, and whose commitment has opened.
 package struct ClaimedSegment: Sendable {
     package let segment: SegmentDescription
-    /// The resource that it belongs to.
+    /// The resource that the segment belongs to.
     package let resource: ResourceID
     package let reader: SegmentReader
     package let fileSize: Int64

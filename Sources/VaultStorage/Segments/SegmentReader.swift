@@ -3,23 +3,23 @@ package import VaultModel
 
 /// Opens the blocks of one segment.
 ///
-/// Nothing in the file is trusted: before a block is opened, the file must have the header that follows from the row
-/// and the key, and plaintext is returned only after its block's tag was checked. Files are read, never mapped, so that
-/// a file that is truncated during a read causes an error, not a signal. Calls may block.
+/// The file is not trusted: its header must be the one derived from the row and the key before any block is opened, and
+/// plaintext is returned only after its block's tag has been checked. Files are read, never mapped, so that truncating
+/// a file during a read causes an error, not a signal. Calls may block.
 package final class SegmentReader: Sendable {
     private let key: SegmentKey
     let file: any StoredFile
     private let pin: (any AnyObject & Sendable)?
     private let work: WorkCounters?
 
-    /// Maximum blocks read from the file at a time.
+    /// The maximum number of blocks read from the file at a time.
     private static let blocksInRun = 8
 
-    /// Opens the file and requires its header to match.
+    /// Opens the file, and requires that its header matches the row and the key.
     ///
     /// - Parameters:
-    ///   - pin: keeps the file counted for as long as the reader has it open.
-    ///   - work: counts the bytes that are opened.
+    ///   - pin: keeps the file's disk space counted while the reader has the file open.
+    ///   - work: the counters that include the bytes opened by this reader.
     package init(
         _ segment: SegmentDescription, resourceKey: borrowing SecretKey, in store: any SegmentStore,
         pin: (any AnyObject & Sendable)? = nil, work: WorkCounters? = nil
@@ -47,12 +47,14 @@ package final class SegmentReader: Sendable {
         }
     }
 
-    /// Opens `range`, in offsets of the representation within `segment`, into `output`.
+    /// Opens the bytes of `range` into `output`. The range is in offsets of the representation, and lies within
+    /// `segment`.
     ///
     /// - Parameters:
-    ///   - segment: the current row, which may have grown since this reader was created.
+    ///   - segment: the segment as its row describes it now, which may have grown since this reader was created.
     ///   - mayWait: whether the call may wait for the disk.
-    /// - Returns: false if it would have to wait but may not; `output` then holds nothing of use.
+    /// - Returns: whether the bytes were opened; false if the call would have to wait for the disk but may not. The
+    ///   contents of `output` are then meaningless.
     /// - Precondition: `output` has exactly as many bytes as `range`, and `range` is within the segment.
     /// - Throws: ``SegmentFailure/badBlock(_:)`` or ``SegmentFailure/unreadable(_:)``; `output` then holds verified
     ///   bytes up to the block that failed, and nothing of that block.
@@ -72,14 +74,14 @@ package final class SegmentReader: Sendable {
         return true
     }
 
-    /// Returns the bytes of `range`, in offsets of the representation within `segment`.
+    /// Returns the bytes of `range`, which is in offsets of the representation and lies within `segment`.
     ///
     /// - Throws: ``SegmentFailure/badBlock(_:)`` or ``SegmentFailure/unreadable(_:)``.
     package func bytes(_ range: ByteRange, of segment: SegmentDescription) throws(SegmentFailure) -> [UInt8] {
         try bytes(range, of: segment, mayWait: true) ?? []
     }
 
-    /// Returns the bytes without waiting for the disk; nil if that is not possible. Does not block.
+    /// Returns the bytes of `range` if they can be read without waiting for the disk; otherwise nil. Does not block.
     package func bytesAtHand(_ range: ByteRange, of segment: SegmentDescription) throws(SegmentFailure) -> [UInt8]? {
         try bytes(range, of: segment, mayWait: false)
     }
@@ -91,7 +93,7 @@ package final class SegmentReader: Sendable {
         var isThere = false
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: Int(range.length)) { buffer, count in
             do throws(SegmentFailure) {
-                // The array's own storage, as many bytes as the range has.
+                // The buffer is the array's own storage, limited to the length of the range.
                 isThere = try unsafe open(
                     range, of: segment,
                     into: UnsafeMutableRawBufferPointer(
@@ -99,7 +101,7 @@ package final class SegmentReader: Sendable {
                     mayWait: mayWait)
                 count = isThere ? Int(range.length) : 0
             } catch {
-                // Bytes opened before the failed block would be freed with the array, unwiped.
+                // Otherwise, bytes opened before the failed block would be freed with the array without being wiped.
                 unsafe SecureWipe.wipe(UnsafeMutableRawBufferPointer(buffer))
                 failure = error
             }
@@ -148,7 +150,7 @@ package final class SegmentReader: Sendable {
         }
     }
 
-    /// Opens the wanted part of one block, straight into its place.
+    /// Opens the wanted bytes of one block directly into their place in `output`.
     private func openBlock(
         _ block: Int, _ sealed: UnsafeRawBufferPointer, _ plain: ByteRange, _ wanted: ByteRange,
         _ output: UnsafeMutableRawBufferPointer
@@ -163,14 +165,14 @@ package final class SegmentReader: Sendable {
 }
 
 extension Range<Int64> {
-    /// Whether all of `other` is within this range.
+    /// Returns whether all of `other` is within this range.
     fileprivate func contains(_ other: ByteRange) -> Bool {
         other.lowerBound >= lowerBound && other.upperBound <= upperBound
     }
 }
 
 extension SegmentReader {
-    /// Returns the size of the file.
+    /// Returns the size of the file in bytes.
     package func fileSize() throws(SegmentFailure) -> Int64 {
         do throws(FileFailure) {
             return try file.size()
@@ -179,7 +181,7 @@ extension SegmentReader {
         }
     }
 
-    /// Opens a run of blocks, and wipes their plaintext.
+    /// Checks a run of blocks by opening them, and wipes their plaintext.
     ///
     /// - Returns: the blocks whose tag is wrong, or that are cut short.
     /// - Throws: ``SegmentFailure/unreadable(_:)``.
@@ -197,7 +199,7 @@ extension SegmentReader {
             while next < blocks.upperBound {
                 let rest = segment.range(ofBlock: next).lowerBound..<end
                 do throws(SegmentFailure) {
-                    // As many of the allocation's bytes as remain to be opened.
+                    // The buffer is only as much of the allocation as remains to be opened.
                     _ = try unsafe open(
                         rest, of: segment,
                         into: UnsafeMutableRawBufferPointer(rebasing: plain[..<Int(rest.length)]))

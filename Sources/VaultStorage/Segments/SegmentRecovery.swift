@@ -4,15 +4,15 @@ import VaultModel
 /// Finds the valid part of a segment whose writer was killed.
 enum SegmentRecovery {
     enum Outcome {
-        /// The segment as it can be closed: truncated to its valid part, and durable.
+        /// The segment, truncated to its valid part and durable, so that it can be closed.
         case recovered(SegmentDescription)
-        /// No part of it is valid, or the valid part could not be made durable.
+        /// The file is missing, no part of it is valid, or the valid part could not be made durable.
         case lost
-        /// The file system failed: nothing is known about the bytes.
+        /// The file system failed, so nothing is known about the bytes.
         case unreadable
     }
 
-    /// Opens blocks from the first on until one fails or the file ends, truncates the file there, and syncs it.
+    /// Opens blocks in order until one fails or the file ends, truncates the file there, and syncs it.
     ///
     /// A short last block that opens is kept, so that no received byte is lost.
     static func recover(
@@ -33,7 +33,8 @@ enum SegmentRecovery {
             try file.synchronize()
             try store.synchronizeName(of: segment.id)
         } catch {
-            // Never retried: the next sync might succeed for pages that the disk never received.
+            // A failed sync is never retried, because the next one might succeed for pages that the disk never
+            // received.
             return .lost
         }
         return .recovered(recovered)

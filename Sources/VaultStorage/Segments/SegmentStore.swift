@@ -1,30 +1,31 @@
 package import VaultModel
 
-/// The place of sealed segments: a folder today, perhaps a shared object store later. Every call may block.
+/// The storage of sealed segments: a folder today, perhaps a shared object store later. Every call may block.
 package protocol SegmentStore: Sendable {
     /// Creates the file of a new segment.
     func create(_ id: SegmentID) throws(FileFailure) -> any StoredFile
     func open(_ id: SegmentID, writable: Bool) throws(FileFailure) -> any StoredFile
-    /// Makes the appearance or removal of a segment's name durable.
+    /// Makes the creation or removal of a segment's file name durable.
     func synchronizeName(of id: SegmentID) throws(FileFailure)
     /// Returns the size of a segment's file in bytes.
     func size(of id: SegmentID) throws(FileFailure) -> Int64
     /// Removes a segment's file, if it exists.
     func remove(_ id: SegmentID) throws(FileFailure)
-    /// Moves a segment's file, which is not what it should be, to the quarantine.
+    /// Moves the file of a segment to the quarantine, because it is not a usable segment.
     func quarantine(_ id: SegmentID) throws(FileFailure)
-    /// Returns all names in the folder of segments whose ids begin with a byte, unknown files included.
+    /// Returns the names of all files, including unknown ones, in the folder for segment ids that begin with `byte`.
     func names(in byte: UInt8) throws(FileFailure) -> [String]
-    /// Moves a file of any name from that folder to the quarantine.
+    /// Moves a file with any name from the folder for segment ids that begin with `byte` to the quarantine.
     func quarantine(_ name: String, in byte: UInt8) throws(FileFailure)
-    /// Returns the ids of the segments after which files in the quarantine are named.
+    /// Returns the segment ids that are names of files in the quarantine.
     func quarantined() throws(FileFailure) -> [SegmentID]
     func openQuarantined(_ id: SegmentID) throws(FileFailure) -> any StoredFile
-    /// Moves a file from the quarantine to where its segment belongs. Fails if a file is already there.
+    /// Moves a segment's file from the quarantine back to its folder. Fails if such a file is already there.
     func takeBack(_ id: SegmentID) throws(FileFailure)
 }
 
-/// Segments as files: `segments/<first two hex digits>/<32 hex digits>`, and `quarantine/` for invalid ones.
+/// A folder that has each segment in the file `segments/<first two hex digits>/<32 hex digits>`, and unusable files in
+/// `quarantine/`.
 package struct FolderSegmentStore: SegmentStore {
     private let folder: String
     private let fileSystem: any FileSystem
@@ -111,7 +112,7 @@ package struct FolderSegmentStore: SegmentStore {
         return path
     }
 
-    /// Refuses a link, through which files of another folder would be read, moved or removed.
+    /// Refuses a symbolic link, because files of another folder would be read, moved or removed through it.
     private func requireNoLink(_ path: String) throws(FileFailure) {
         guard !fileSystem.isLink(path) else {
             throw FileFailure(.symbolicLink, "a folder of the vault is a symbolic link; replace it with the folder")
@@ -119,17 +120,19 @@ package struct FolderSegmentStore: SegmentStore {
     }
 }
 
-/// Why bytes of a segment are unavailable; each reason has its own consequence.
+/// The reason why bytes of a segment are unavailable. Each reason has its own consequence.
 package enum SegmentFailure: Error, Sendable {
-    /// There is no file: the whole segment is a gap.
+    /// There is no file, so the whole segment is a gap.
     case missing
-    /// The header is damaged or another segment's: the file goes to quarantine, the whole segment is a gap.
+    /// The header is damaged or belongs to another segment. The file goes to the quarantine, and the whole segment is a
+    /// gap.
     case foreign
-    /// The header is right, but sealed under another key: the file goes to quarantine, the whole segment is a gap.
+    /// The header is right, but the segment is sealed under another key. The file goes to the quarantine, and the whole
+    /// segment is a gap.
     case wrongKey
-    /// One block has a wrong tag or is cut short: only that block is a gap.
+    /// One block has a wrong tag or is cut short. Only that block is a gap.
     case badBlock(Int)
-    /// The file system failed: nothing is known about the bytes.
+    /// The file system failed, so nothing is known about the bytes.
     case unreadable(FileFailure)
 
     /// Whether the stored bytes differ from those that were sealed.

@@ -1,11 +1,11 @@
 import VaultCrypto
 package import VaultModel
 
-/// Writes one segment, from front to back, once.
+/// Writes one segment once, from start to end.
 ///
 /// Whole blocks are sealed and written as they fill up; the short last block is sealed only when the segment is closed.
-/// The writer has one owner, which appends from one place at a time. Calls may block. After a failed write, nothing
-/// more may be appended; after a failed sync, no other sync may be tried. The segment can then only be closed.
+/// The writer has one owner, which never makes two calls at the same time. Calls may block. After a failed write,
+/// nothing more may be appended; after a failed sync, no other sync may be tried. The segment can then only be closed.
 package struct SegmentWriter: ~Copyable {
     /// The segment with the whole blocks written so far: readable in this process, but not yet durable.
     package private(set) var segment: SegmentDescription
@@ -14,21 +14,21 @@ package struct SegmentWriter: ~Copyable {
     private var sealer: SegmentSealer
     private var filling: [UInt8] = []
     private var sealed: [UInt8]
-    /// The end of the bytes whose writeback was started.
+    /// The file offset up to which writeback has been started.
     private var writebackEnd: Int64 = 0
     private var writeFailure: FileFailure?
     private var syncFailure: FileFailure?
-    /// The number of blocks written to the file at a time. If a write of several fails, all of them are lost.
+    /// The maximum number of blocks written to the file at a time. If such a write fails, all of its blocks are lost.
     var blocksInRun = 1
-    /// Whether to make the disk start writing before a sync.
+    /// Whether to ask the system to start writing to the disk before a sync.
     var startsWriteback = true
-    /// Whether the file's name is durable; it is synced only once.
+    /// Whether the file's name is durable. The name is synced only once.
     var isNameDurable = false
 
-    /// After this many bytes the disk starts to write, while more blocks are sealed.
+    /// The number of bytes after which the system is asked to start writing to the disk, while more blocks are sealed.
     private static let writebackInterval: Int64 = 1 << 20
 
-    /// Writes the header of a new file.
+    /// Creates the writer of a new file, and writes the file's header.
     init(_ segment: SegmentDescription, resourceKey: borrowing SecretKey, file: any StoredFile) throws {
         let key = try SegmentKey(resourceKey: resourceKey, segment: segment)
         try file.write(key.header, at: 0)
@@ -42,10 +42,10 @@ package struct SegmentWriter: ~Copyable {
     /// The number of bytes that still fit into the segment.
     package var capacity: Int64 { SegmentDescription.maxBytes - segment.length - Int64(filling.count) }
 
-    /// The offset of the representation one past the last byte appended.
+    /// The offset in the representation just past the last byte appended.
     package var end: Int64 { segment.start + segment.length + Int64(filling.count) }
 
-    /// Returns the size of the file if the segment were closed after `count` more bytes.
+    /// Returns the size that the file would have if the segment were closed after `count` more bytes.
     func fileSize(after count: Int) -> Int64 {
         var closed = segment
         closed.length += Int64(filling.count + count)
@@ -72,17 +72,18 @@ package struct SegmentWriter: ~Copyable {
 
     /// Seals the bytes of the incomplete block, if there are any.
     ///
-    /// The segment ends with them, or with the last block that could be written.
+    /// The segment then ends with those bytes or, if they cannot be written, with the last block that was written.
     mutating func finish() {
-        // The caller sees from the segment's end if the short block is missing.
+        // The caller can tell from the segment's end whether the short block is missing.
         if !filling.isEmpty { try? sealFilling() }
-        // Cuts off any part of the failed block. A failure here does no harm: that part is never read.
+        // Cut off whatever was written of the failed block. If this fails, it does no harm, because those bytes are
+        // never read.
         if writeFailure != nil { try? file.truncate(to: segment.fileSize) }
     }
 
     /// Makes the written bytes durable.
     ///
-    /// After a failure this is never retried: the kernel may report success for pages that the disk never received.
+    /// A failed sync is never retried, because the kernel may report success for pages that the disk never received.
     mutating func synchronize() throws(FileFailure) {
         if let syncFailure { throw syncFailure }
         do throws(FileFailure) {
@@ -94,7 +95,7 @@ package struct SegmentWriter: ~Copyable {
     }
 
     private mutating func sealFilling() throws(FileFailure) {
-        // Swapped out, so that the block exists once and can be wiped.
+        // The array is swapped out rather than copied, so that the plaintext exists only once and can be wiped.
         var block: [UInt8] = []
         swap(&block, &filling)
         defer {

@@ -11,16 +11,16 @@ final class KeyErasure: Sendable {
     private let quota: StorageQuota
     private let folder: String
     private let fileSystem: any FileSystem
-    /// Held during an erasure, so that only one runs at a time.
+    /// Locked during an erasure, so that only one runs at a time.
     private let erasing = Locked(())
     /// When copies of keys were last erased.
     private let last = Locked<ContinuousClock.Instant?>(nil)
 
-    /// Minimum time between two erasures that removals by name cause.
+    /// The minimum time between two erasures that are caused by removals or by replaced secrets.
     ///
-    /// A removal before that leaves its erasure pending.
+    /// If a removal follows sooner, its erasure is left pending.
     private static let interval: Duration = .seconds(60)
-    /// The number of pages that are wiped at a time; playback waits no longer than for these.
+    /// The number of pages that are wiped at a time. Playback waits no longer than it takes to wipe these.
     private static let pagesInStep: Int64 = 512
 
     init(
@@ -37,15 +37,16 @@ final class KeyErasure: Sendable {
     /// Returns the pending erasure; nil if no removed or rewrapped key can remain where it was.
     func pending() throws -> PendingErasure? { try index.read { db in try PendingErasure(db) } }
 
-    /// Carries out a pending erasure: renews the backup, wipes the index's unused bytes, empties its log.
+    /// Carries out a pending erasure: renews the backup, wipes the index's unused bytes, and empties its log.
     ///
-    /// - Parameter patience: how long to wait, each time, for a program that reads the log.
+    /// - Parameter patience: how long to wait, each time, for a program that is reading the log.
     func carryOut(patience: Duration = VaultStore.erasingTimeout) throws {
-        // A removal in the meantime renumbers the pending erasure, which then stays pending.
+        // A removal during the erasure gives the pending erasure a new number, so that it stays pending.
         try erasing.withLock { _ in
             guard let pending = try pending() else { return }
             last.withLock { $0 = .now }
-            // Before the wipe: the index names what was deleted until the backup no longer has it.
+            // The backup is written before the wipe, because the index must name what was deleted until the backup no
+            // longer has it.
             try backup.write(forgetting: true)
             try wipeUnusedBytes(patience)
             try quota.withDiskSpace(orReserve: true) { try index.write { db in try pending.remove(db) } }
@@ -59,15 +60,15 @@ final class KeyErasure: Sendable {
         }
     }
 
-    /// Whether enough time has passed to erase a removal at once.
+    /// Whether enough time has passed since the last erasure for a removal to be erased at once.
     var isDue: Bool {
         last.withLock { last in last.map { ContinuousClock.now - $0 >= Self.interval } ?? true }
     }
 
-    /// Erases even if no erasure is pending, and removes copies of the index that were kept aside.
+    /// Erases copies of keys even if no erasure is pending, and removes copies of the index that were kept aside.
     ///
-    /// - Parameter what: what has been done by then, for the error message; nil leaves the error unchanged.
-    /// - Throws: ``VaultError`` if a sealed key may remain in one of these places; erasing is retried every minute.
+    /// - Parameter what: what the caller has already done, for the error message; nil leaves the error unchanged.
+    /// - Throws: ``VaultError`` if a copy of a sealed key may remain; erasing is retried every minute.
     func erase(after what: String? = nil) throws {
         do {
             try quota.withDiskSpace(orReserve: true) { try index.write { db in try PendingErasure.record(db) } }
@@ -81,15 +82,15 @@ final class KeyErasure: Sendable {
         }
     }
 
-    /// Erases all copies of keys, including `catalog.backup`, when nothing is left that it could back up.
+    /// Erases all copies of keys, including `catalog.backup`, once nothing is left to back up.
     func eraseAll() throws {
         backup.discardChanges()
-        // The backup comes first: nothing may restore its rows if the wipe has to wait.
+        // The backup is removed first, so that nothing can restore its rows if the wipe has to wait.
         try remove(copies + CatalogFiles(in: folder).all)
         try erasing.withLock { _ in try wipeUnusedBytes(VaultStore.erasingTimeout) }
     }
 
-    /// Copies of the index and its backup that may be left over: they hold sealed keys.
+    /// The paths at which copies of the index and of its backup may be left over, which hold sealed keys.
     private var copies: [String] {
         let unfinished = IndexDatabase.Unfinished.allCases
             .flatMap { name in ["", "-wal", "-shm"].map { name.rawValue + $0 } }

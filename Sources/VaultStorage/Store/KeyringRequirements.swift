@@ -2,10 +2,10 @@ import GRDB
 package import VaultCrypto
 package import VaultModel
 
-/// The keyring that a vault's index needs, described without opening a keyring.
+/// A description of the keyring that a vault's index needs, which can be read without opening a keyring.
 package struct KeyringRequirements: Sendable {
     package let vaultID: VaultID
-    /// The highest revision of the keyring that the index has recorded.
+    /// The highest keyring revision that the index has recorded.
     package let keyringRevision: Int64
     package let locator: Int
     /// The generations that the index names.
@@ -17,7 +17,7 @@ package struct KeyringRequirements: Sendable {
     private let row: VaultRow
     private let samples: [ResourceKeyRow]
 
-    /// The number of keys that are tried for each generation.
+    /// The number of resource keys that are tried for each generation.
     private static let samplesPerGeneration = 8
 
     /// Reads the index of a vault, or `catalog.backup` if the index cannot be read. Blocks.
@@ -45,7 +45,7 @@ package struct KeyringRequirements: Sendable {
     }
 
     private init(_ db: Database) throws {
-        // With more than one row, it is unknown which is this vault's.
+        // If there is more than one row, it is unknown which one is this vault's.
         let rows = try Row.fetchAll(db, sql: "SELECT \(VaultRow.columns) FROM vault LIMIT 2").map(VaultRow.init)
         guard rows.count == 1, let id = rows[0].id, let revision = rows[0].keyringRevision,
             let locator = rows[0].locator, rows[0].settings != nil
@@ -53,7 +53,7 @@ package struct KeyringRequirements: Sendable {
         (row, vaultID, keyringRevision, self.locator) = (rows[0], id, revision, locator)
         let known = Set(try GenerationRow.fetchAll(db).map(\.number))
         generations = known
-        // A number that no generation has is damage.
+        // A number that no generation has is a sign of damage, so its records do not count.
         records = try SealedTable.allRecordCounts(db).filter { known.contains($0.key) }
         var resources: [Int: Int] = [:]
         var samples: [ResourceKeyRow] = []
@@ -86,7 +86,7 @@ package struct KeyringRequirements: Sendable {
         if case .generation? = row.settings.flatMap({ RecordForm($0) }) { true } else { false }
     }
 
-    /// Returns whether a keyring opens the vault's settings: the only test if the vault is empty.
+    /// Returns whether a keyring opens the vault's settings, which is the only possible test if the vault is empty.
     package func areSettingsOpened(by keyring: Keyring) throws -> Bool {
         try row.settingsObject(of: vaultID, locator: locator, keyring) != nil
     }

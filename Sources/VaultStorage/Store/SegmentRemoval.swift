@@ -5,12 +5,14 @@ final class SegmentRemoval: Sendable {
     private let index: VaultIndex
     private let segments: any SegmentStore
     private let account: QuotaAccount
-    /// The segments whose files are being removed, each by one caller, so that each file is subtracted once.
+    /// The segments whose files are being removed. Each segment has only one caller that removes it, so that the size
+    /// of its file is subtracted once.
     private let removing = Locked(Set<SegmentID>())
-    /// Segments that were abandoned while the index could not be written: they serve nothing, and their rows must be
-    /// deleted.
+    /// The segments that were abandoned while the index could not be written. They serve nothing, and their rows are
+    /// still to be deleted.
     private let abandoned = Locked(Set<SegmentID>())
-    /// Segments of running imports: they are on the list in case this process is killed, and are not removed.
+    /// The segments of running imports. They are listed as pending deletions in case this process is killed, but are
+    /// not removed while it runs.
     private let spared = Locked(Set<SegmentID>())
 
     init(_ index: VaultIndex, _ segments: any SegmentStore, _ account: QuotaAccount) {
@@ -19,7 +21,7 @@ final class SegmentRemoval: Sendable {
         self.account = account
     }
 
-    /// The segments whose rows could not be deleted yet.
+    /// The abandoned segments whose rows could not be deleted yet.
     var abandonedSegments: Set<SegmentID> { abandoned.withLock { $0 } }
 
     /// Deletes the row of an abandoned segment; if that fails, remembers the segment for later.
@@ -33,21 +35,24 @@ final class SegmentRemoval: Sendable {
         abandoned.withLock { _ = $0.remove(id) }
     }
 
-    /// Keeps ``finish()`` from removing a segment, from before it is listed until after it has a row.
+    /// Keeps ``finish()`` from removing a segment. This is called before the segment is listed, and undone once it has
+    /// a row.
     func spare(_ id: SegmentID) { spared.withLock { _ = $0.insert(id) } }
 
     func spareNoMore(_ ids: [SegmentID]) { spared.withLock { $0.subtract(ids) } }
 
     /// Removes the files of all segments that are pending deletion.
     ///
-    /// A segment whose file cannot be removed stays on the list for the next time: that is not a reason to refuse a
-    /// vault or to stop playback.
+    /// A segment whose file cannot be removed stays on the list for the next attempt, because that is not a reason to
+    /// refuse a vault or to stop playback.
     func finish() throws {
         var last: SegmentID?
         var stillListed: [SegmentID] = []
-        // One pass through the list: a segment that stays on it is tried only once. A page syncs each folder once.
+        // There is one pass through the list, so that a segment that stays on the list is tried only once. Each page
+        // syncs each folder once.
         while true {
-            // Under the lock, so that a segment is spared while a page can name it and its file is wanted.
+            // The page is read and filtered under one lock. Otherwise an import could end in between, and its segments
+            // would be removed although they have rows now.
             let (page, end) = try spared.withLock { spared in
                 let page = try SegmentRows(index).segmentsPendingDeletion(after: last, limit: 4096)
                 return (page.filter { !spared.contains($0) }, page.last)
@@ -56,21 +61,21 @@ final class SegmentRemoval: Sendable {
             last = end
             stillListed += try removeFiles(of: page).stillListed
         }
-        // If the index could not be written, there may be space by now.
+        // If the index could not be written before, there may be space for the write by now.
         if !stillListed.isEmpty { try? SegmentRows(index).forgetPendingDeletions(stillListed) }
     }
 
     /// Removes the files of segments that are pending deletion, and then takes the segments off the list.
     ///
-    /// - Returns: the segments whose files are durably gone although the list still names them, and the bytes of the
-    ///   files that are no longer in their folder.
+    /// - Returns: the segments whose files are durably gone although the list still names them, and the disk space, in
+    ///   bytes, of the files that are no longer in their folders.
     @discardableResult
     func removeFiles(of ids: [SegmentID]) throws -> (stillListed: [SegmentID], bytes: Int64) {
         let mine = removing.withLock { removing in ids.filter { removing.insert($0).inserted } }
         defer { removing.withLock { $0.subtract(mine) } }
         var bytes: Int64 = 0
         let removed = mine.filter { id in
-            // Measured just before the removal: a file that is already gone no longer counts.
+            // The size is measured just before the removal, because a file that is already gone no longer counts.
             let size = diskSize(of: id)
             guard (try? segments.remove(id)) != nil else { return false }
             bytes += account.remove(id, size: size)
@@ -86,7 +91,7 @@ final class SegmentRemoval: Sendable {
             try SegmentRows(index).forgetPendingDeletions(gone)
             return ([], bytes)
         } catch {
-            // A full disk may refuse this write; they are taken off the list the next time.
+            // A full disk may refuse this write. The segments are then taken off the list the next time.
             return (gone, bytes)
         }
     }

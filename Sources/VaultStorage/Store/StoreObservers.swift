@@ -3,16 +3,17 @@ package import VaultModel
 
 /// Reports to listeners which resources have changed.
 ///
-/// No change waits for a listener: changes that a listener has not taken yet are merged.
+/// A change never waits for a listener, because changes that a listener has not taken yet are merged.
 package final class ChangeNotifier: Sendable {
     /// The changes since the listener last took them.
     package struct Changes: Hashable, Sendable {
         package fileprivate(set) var resources: Set<ResourceID> = []
-        /// Whether more resources changed than are named; a listener that needs them all must read them all.
+        /// Whether more resources have changed than are named. A listener that needs all changes must then read all
+        /// resources.
         package fileprivate(set) var isIncomplete = false
     }
 
-    /// Identifies a listener.
+    /// The number that identifies a listener.
     package typealias Listener = Int
 
     private struct ListenerState {
@@ -29,14 +30,14 @@ package final class ChangeNotifier: Sendable {
 
     /// Adds a listener.
     ///
-    /// - Parameter wake: called for each change; it should only pass the signal on.
+    /// - Parameter wake: a closure that is called for each change. It should only pass the signal on.
     package func listen(_ wake: @escaping @Sendable () -> Void) -> Listener {
         listeners.withLock { $0.add(ListenerState(wake: wake)) }
     }
 
     package func stopListening(_ listener: Listener) { listeners.withLock { $0.remove(listener) } }
 
-    /// Returns the changes since the last call.
+    /// Returns the changes since the last time that they were taken for this listener.
     package func take(_ listener: Listener) -> Changes {
         listeners.withLock { listeners in
             listeners.change(listener) { listener in
@@ -46,7 +47,7 @@ package final class ChangeNotifier: Sendable {
         }
     }
 
-    /// Records that a resource, or what is held of it, has changed.
+    /// Records that a resource, or the state of its held bytes, has changed.
     package func note(_ resource: ResourceID) {
         let wakes = listeners.withLock { listeners in
             listeners.changeAll { $0.changes.note(resource) }

@@ -1,25 +1,27 @@
 package import VaultModel
 
-/// A recently removed title: links that were created before its removal fetch nothing of it.
+/// A recently removed title, of which links that were created before its removal fetch nothing.
 ///
-/// It contains only keyed hashes, so it reveals no more of a shredded title than the title's receipt does.
+/// This value contains only keyed hashes, so it reveals no more about a shredded title than the title's receipt does.
 package struct RemovedTitle: Hashable, Sendable {
     /// The title's id.
     package let title: TitleID
-    /// The first eight bytes of the ids of its resource, which comes first, and of the parts that were removed with it.
+    /// The first eight bytes of each removed resource's id. The title's own resource comes first, then the parts that
+    /// were removed with it.
     package let ids: [UInt64]
-    /// Until when links fetch nothing of it, in seconds since 1970.
+    /// The time until which links fetch nothing of the title, in seconds since 1970.
     package let end: Int64
 
     package init(title: TitleID, ids: [UInt64], end: Int64) { (self.title, self.ids, self.end) = (title, ids, end) }
 
-    /// Returns the number that stands for a resource in ``ids``.
+    /// Returns the number that identifies a resource in ``ids``.
     package static func mark(of id: ResourceID) -> UInt64 { id.bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } }
 }
 
 // The recently removed titles.
 extension VaultSettings {
-    /// Maximum titles, and maximum ids of one, since the settings are sealed again with each segment's commit.
+    /// The maximum number of titles, and the maximum number of ids of one title. They are limited because the settings
+    /// are sealed again with each segment's commit.
     private static let (maxRemovals, maxRemovedIDs) = (32, 1024)
     private static let bytesOfID = 8
 

@@ -9,10 +9,12 @@ extension VaultStore {
     /// minute.
     ///
     /// - Parameters:
-    ///   - picture: at most ``ResourceMetadata/maxCoverBytes`` and not empty; nil to remove the picture.
-    ///   - isOfFeed: whether a feed named it rather than a person, so that one in the media takes precedence.
-    /// - Throws: ``VaultError`` with code `invalidArgument` if it is empty or too large, or the pictures of all titles
-    ///   together would be too large; `removed` if the title is gone.
+    ///   - picture: the new picture, which has at most ``ResourceMetadata/maxCoverBytes`` and is not empty; nil to
+    ///     remove the present one.
+    ///   - isOfFeed: whether a feed named the picture rather than a person, so that a picture in the media takes
+    ///     precedence.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the picture is empty or too large, or if the pictures of
+    ///   all titles together would be too large; `removed` if the title is gone.
     package func setCover(_ picture: [UInt8]?, isOfFeed: Bool = false, of resource: inout StoredResource) throws {
         if let picture { try Self.check(coverBytes: Int64(picture.count)) }
         var metadata = resource.metadata
@@ -29,7 +31,7 @@ extension VaultStore {
 
     /// Checks the size of a picture.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the picture is empty or too large.
     package static func check(coverBytes count: Int64) throws {
         guard count > 0 else { throw VaultError(.invalidArgument, "the picture is empty; give another") }
         guard count <= ResourceMetadata.maxCoverBytes else {

@@ -2,26 +2,27 @@ import GRDB
 import VaultCrypto
 package import VaultModel
 
-// Titles that are stored from a file.
+// Imports: titles that are stored from a file.
 //
-// Until all of a file is stored, the index has no rows for it except its segments' ids among the pending deletions. So
-// nothing of it can be listed or read, the next owner removes what a killed one left behind, and its key exists only in
-// memory. One transaction then adds all rows.
+// Until all of a file is stored, the index has no rows for it except its segments' ids among the pending deletions. For
+// this reason nothing of the file can be listed or read, the next owner removes what a killed owner left behind, and
+// the file's key exists only in memory. One transaction then adds all rows.
 extension VaultStore {
     /// Begins an import: returns the resource with a representation of which nothing is stored yet. Writes nothing.
     ///
     /// - Parameters:
-    ///   - metadata: the metadata of the resource, if the vault does not have the resource.
-    ///   - resourceClass: its class in that case.
-    /// - Throws: ``VaultError``: `inUse` if bytes of the resource are held; `integrity`, `storage`.
+    ///   - metadata: the resource's metadata, which is used if the vault does not have the resource.
+    ///   - resourceClass: the class of a new resource, and the lowest class of one that the vault already has.
+    /// - Throws: ``VaultError`` with code `inUse` if bytes of the resource are already held, or `integrity` or
+    ///   `storage` if its rows cannot be read.
     package func beginImport(
         _ id: ResourceID, _ metadata: ResourceMetadata, as resourceClass: ResourceClass,
         _ information: ContentInformation
     ) throws -> StoredResource {
         let known = try index.resource(id)
         if let known { try VaultIndex.requireNothingHeld(of: known) }
-        // The key is not wrapped until the import ends, so nothing that opens the vault's keys before then opens its
-        // bytes.
+        // The key is not wrapped until the import ends, so until then the imported bytes cannot be opened with the
+        // vault's keys.
         let number = (known?.keys.keys.max() ?? 0) + 1
         let sequence = (known?.serving?.info.sequence ?? 0) + 1
         return StoredResource(
@@ -31,10 +32,10 @@ extension VaultStore {
             serving: try StoredRepresentation(NewRepresentation(information), sequence: sequence, now: now()))
     }
 
-    /// Begins a segment of an import: lists it as a pending deletion, durably, and then creates its file.
+    /// Begins a segment of an import: durably lists the segment as a pending deletion, and then creates its file.
     ///
-    /// - Parameter note: receives its id before anything is written.
-    /// - Throws: as ``beginSegment(at:of:_:)``.
+    /// - Parameter note: receives the segment's id before anything is written.
+    /// - Throws: the same errors as ``beginSegment(at:of:_:)``.
     package func beginImportedSegment(
         at start: Int64, of imported: StoredResource, _ estimate: WriteEstimate, noting note: (SegmentID) -> Void
     ) throws -> SegmentWriter {
@@ -55,9 +56,9 @@ extension VaultStore {
         }
     }
 
-    /// Makes a whole segment of an import durable.
+    /// Closes a segment of an import, and makes all of it durable.
     ///
-    /// - Throws: ``VaultError`` if any of it could not be written.
+    /// - Throws: ``VaultError`` if any of the segment could not be written.
     package func closeImported(_ writer: consuming SegmentWriter) throws -> SegmentDescription {
         var writer = writer
         let end = writer.end
@@ -76,13 +77,14 @@ extension VaultStore {
         return writer.segment
     }
 
-    /// Makes an import the representation of its resource that is read. If it throws, nothing has changed.
+    /// Makes the imported representation the serving one of its resource. If this throws, nothing has changed.
     ///
     /// - Parameters:
-    ///   - imported: the resource with the representation, all of which is durable.
+    ///   - imported: the resource with the imported representation, all of which is durable.
     ///   - change: changes the metadata of the resource.
-    /// - Returns: the resource afterwards.
-    /// - Throws: ``VaultError``: `inUse` if bytes of the resource are held by now; `diskFull`, `storage`.
+    /// - Returns: the resource as it is afterwards.
+    /// - Throws: ``VaultError`` with code `inUse` if bytes of the resource are held by now, or `diskFull` or `storage`
+    ///   if the rows cannot be written.
     package func finishImport(
         _ imported: StoredResource, _ change: (inout ResourceMetadata) -> Void
     ) throws -> StoredResource {
@@ -91,7 +93,7 @@ extension VaultStore {
         noteChange()
         changes.note(stored.id)
         removal.spareNoMore(imported.serving?.segments.map(\.id) ?? [])
-        // The next owner, or the next minute, removes what is still listed.
+        // If this fails, whatever is still listed is removed within a minute, or by the next owner.
         try? removal.finish()
         return stored
     }
@@ -102,14 +104,15 @@ extension VaultStore {
         _ = try removal.removeFiles(of: ids)
     }
 
-    /// Requires that an import would replace nothing, before the file is read.
+    /// Requires, before a file is read, that its import would replace nothing.
     ///
-    /// - Throws: ``VaultError``: `inUse` if bytes of the resource are held; `storage`.
+    /// - Throws: ``VaultError`` with code `inUse` if bytes of the resource are already held, or `storage` if its rows
+    ///   cannot be read.
     package func requireNothingHeld(of id: ResourceID) throws {
         if let known = try index.resource(id) { try VaultIndex.requireNothingHeld(of: known) }
     }
 
-    /// Returns the error for an import of a title of which bytes are held.
+    /// Returns the error for an import of a title of which bytes are already held.
     package static func alreadyHeld(_ bytes: Int64, isWhole: Bool) -> VaultError {
         VaultError(
             .inUse,
@@ -119,9 +122,10 @@ extension VaultStore {
                     + "the rest")
     }
 
-    /// Opens a range of a resource's bytes, with the key of each segment.
+    /// Returns a range of a resource's bytes, opened with the key of each segment.
     ///
-    /// - Throws: ``VaultError`` with code `notHeld` if a byte is not held, `integrity` if one does not open, `storage`.
+    /// - Throws: ``VaultError`` with code `notHeld` if a byte is not held, `integrity` if a byte does not open, or
+    ///   `storage` if a segment cannot be read.
     package func bytes(_ range: ByteRange, of resource: StoredResource) throws -> [UInt8] {
         guard let serving = resource.serving, serving.held.gaps(in: range).isEmpty else {
             throw VaultError(.notHeld, "a range to compare is not held; fetch the title")
@@ -145,7 +149,7 @@ extension VaultIndex {
     /// Lists a segment that has no row as a pending deletion.
     func listPendingDeletion(_ id: SegmentID) throws { try write { db in _ = try PendingDeletion.insert(id, db) } }
 
-    /// Adds all rows of an import in one transaction, replacing those of a resource of which nothing is held.
+    /// Adds all rows of an import in one transaction, replacing the rows of a resource of which nothing is held.
     fileprivate func enter(
         _ imported: StoredResource, now: Int64, _ change: (inout ResourceMetadata) -> Void
     ) throws -> StoredResource {
@@ -161,7 +165,8 @@ extension VaultIndex {
             stored.metadata = known?.metadata ?? imported.metadata
             change(&stored.metadata)
             stored.metadata.serving = serving.id
-            // Inside the transaction: the generation that is current now cannot be retired before this is written.
+            // The key is wrapped inside the transaction, so that the generation that is current now cannot be retired
+            // before the row is written.
             let wrapped = try ResourceKeyRow(
                 wrapping: key.secret, of: id, number: number, generation: keyring.currentGeneration, keyring)
             guard let wrapped else { throw IndexError.damaged }
@@ -188,7 +193,7 @@ extension VaultIndex {
         }
     }
 
-    /// Deletes the keys and the representations of a resource that gets new ones.
+    /// Deletes the keys and representations that an import replaces, and updates the resource's row.
     private func replace(
         _ id: ResourceID, keyNumber: Int, metadata: [UInt8], raisingTo resourceClass: ResourceClass, _ db: Database
     ) throws {

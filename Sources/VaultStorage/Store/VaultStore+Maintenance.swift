@@ -1,11 +1,11 @@
 import VaultCrypto
 package import VaultModel
 
-// Counting, backing up, and finishing what an earlier owner left unfinished.
+// Counts files and bytes, backs up the catalog, and finishes what an earlier owner left unfinished.
 extension VaultStore {
-    /// Counts the existing files.
+    /// Counts the disk space of the existing files.
     ///
-    /// Their sizes come from the index; only files whose rows do not state their size are examined.
+    /// The sizes come from the index. Only files whose rows do not state their size are examined.
     func beginCounting() throws {
         var measured: [SegmentID: Int64] = [:]
         var indexed = try SegmentRows(index).fileBytes()
@@ -18,19 +18,20 @@ extension VaultStore {
         quota.account.begin(indexed: indexed, measured: measured)
     }
 
-    /// Returns the disk space of segment files; for a reader, according to the index.
+    /// Returns the disk space of segment files, which a reader of the vault takes from the index.
     package func bytesUsed() throws -> Int64 { isOwner ? quota.used : try SegmentRows(index).fileBytes() }
 
     /// Counts bytes that were delivered but not stored.
     package func countPassedThrough(_ bytes: Int64) { work.passedThrough.count(bytes) }
 
-    /// Counts bytes that an origin sent; they are committed with the next change.
+    /// Counts bytes that an origin sent. The count is committed with the next change.
     package func countFetched(_ bytes: Int64) {
         fetched.add(bytes)
         work.fetched.count(bytes)
     }
 
-    /// Returns the bytes that origins have sent since the vault was created, including those not yet committed.
+    /// Returns the number of bytes that origins have sent since the vault was created, including those not yet
+    /// committed.
     package func bytesFetched() throws -> Int64 {
         let committed = try index.settings().bytesFetched
         return isOwner ? fetched.total : committed
@@ -38,11 +39,11 @@ extension VaultStore {
 
     /// Runs a commit that includes the count of fetched bytes.
     func countingFetched(_ commit: (Int64) throws -> Void) throws {
-        // The count is in a row that the backup holds too.
+        // The count is in a row that the backup has, too, so the backup is now behind.
         if try fetched.recording(commit) { noteChange() }
     }
 
-    /// Commits a count that no segment's commit included.
+    /// Commits the count of fetched bytes, unless a segment's commit has already included it.
     package func flushCounters() throws {
         if fetched.isDue { try countingFetched { try index.countFetched($0) } }
     }
@@ -52,12 +53,12 @@ extension VaultStore {
         if isOwner, !ids.isEmpty { try index.touch(ids, now: now()) }
     }
 
-    /// Sets last-access times that came from a wrong wall clock to `time`.
+    /// Sets the last-access times from `first` through `last`, which came from a wrong wall clock, to `time`.
     package func correctAccessTimes(from first: Int64, through last: Int64, to time: Int64) throws {
         if isOwner { try index.moveAccessTimes(from: first, through: last, to: time) }
     }
 
-    /// Runs work on the index; if the disk is full, evicts something and tries once more.
+    /// Runs work on the index. If the disk is full, evicts something and tries once more.
     ///
     /// - Parameter isVital: whether to give up the reserve first, because the work frees space or nothing works without
     ///   it.
@@ -67,7 +68,7 @@ extension VaultStore {
 
     // MARK: Backup and erasure
 
-    /// Records changes that `catalog.backup` does not have yet.
+    /// Records that there are changes that `catalog.backup` does not have yet.
     package func noteChange(_ count: Int = 1) { catalogBackup.noteChanges(count) }
 
     /// Backs up the catalog if the backup is 10 minutes or 1 000 changes behind.
@@ -82,9 +83,9 @@ extension VaultStore {
         try catalogBackup.write(forgetting: forgetting, now: now)
     }
 
-    /// Restores what `catalog.backup` opens but the index does not.
+    /// Restores the rows that open in `catalog.backup` but not in the index.
     ///
-    /// A backup that does not open has nothing to restore.
+    /// A backup that does not open restores nothing.
     ///
     /// - Throws: ``VaultError`` with code `storage` if a backup cannot be read at present.
     package func restoreFromBackup() throws -> Restored {
@@ -101,7 +102,7 @@ extension VaultStore {
             return restored
         }
         if restored.resources > 0 {
-            // Titles and their parts are linked by rows that no backup has.
+            // Titles and their parts are linked by rows that no backup has, so these rows are created again.
             try withDiskSpace(orReserve: true) { try index.linkParts() }
             try index.recountTitles(doubting: true)
         }
@@ -112,21 +113,21 @@ extension VaultStore {
         return restored
     }
 
-    /// How long to wait for another program that reads the index's log.
+    /// How long to wait for another program that is reading the index's log.
     package static let erasingTimeout: Duration = .seconds(5)
 
-    /// Returns whether an erasure is pending: a removed or rewrapped key may remain where it was.
+    /// Returns whether an erasure is pending because a removed or rewrapped key may remain where it was.
     package func hasPendingErasure() throws -> Bool { try erasure.pending() != nil }
 
     /// Carries out a pending erasure.
     ///
-    /// - Parameter patience: how long to wait, each time, for a program that reads the log.
+    /// - Parameter patience: how long to wait, each time, for a program that is reading the log.
     package func carryOutErasure(patience: Duration = erasingTimeout) throws {
         try erasure.carryOut(patience: patience)
     }
 
-    /// Erases a secret that was just replaced or deleted, unless something was erased within the last minute; the
-    /// secret then waits for the next erasure.
+    /// Erases a secret that was just replaced or deleted, unless something was erased within the last minute. In that
+    /// case, the secret waits for the next erasure.
     package func eraseIfDue() {
         if erasure.isDue { try? carryOutErasure(patience: .seconds(1)) }
     }
@@ -135,7 +136,7 @@ extension VaultStore {
 
     /// Finishes what the last owner left unfinished, as far as the disk has space for it.
     ///
-    /// Held bytes can be played in any case, and the next owner finds the rest.
+    /// Held bytes can be played in any case, and the next owner finishes the rest.
     func recover() throws {
         let steps: [() throws -> Void] = [
             index.database.catchUp, { [self] in try GenerationRows(index).restoreRetiring(retiringGenerations()) },
@@ -159,7 +160,7 @@ extension VaultStore {
         try? carryOutErasure(patience: .seconds(1))
     }
 
-    /// Closes the segments that the last owner left open, at the last block that opens.
+    /// Closes the segments that the last owner left open, each after its last block that opens.
     ///
     /// A segment that cannot be recovered is not a reason to refuse the vault.
     func recoverOpenSegments() throws {
@@ -173,7 +174,8 @@ extension VaultStore {
                 case .unreadable: break
                 }
             } catch let error as VaultError where error.code == .diskFull {
-                // It stays open, up to its last commit, for the next owner: a full disk can still be read.
+                // The segment stays open for the next owner, with the bytes of its last commit, because a full disk can
+                // still be read.
                 continue
             }
         }
@@ -194,7 +196,7 @@ extension VaultStore {
     }
 }
 
-// Records about a resource other than its bytes.
+// What is recorded about a resource apart from its bytes.
 extension VaultStore {
     /// Records that the serving representation was found to be current.
     package func confirm(_ freshness: Freshness, of resource: inout StoredResource) throws {
@@ -235,7 +237,8 @@ extension VaultStore {
 extension VaultStore {
     /// Records that the whole vault was verified.
     ///
-    /// If the settings cannot be written, as by a reader, the record is kept in memory until the store is closed.
+    /// If the settings cannot be written, for example by a reader of the vault, the record is kept in memory until the
+    /// store is closed.
     package func noteVerification(isSound: Bool) {
         let record = VerificationRecord(time: now(), isSound: isSound)
         verification.withLock { $0 = record }

@@ -5,15 +5,15 @@ package import VaultModel
 extension VaultStore {
     /// Adds an empty pack to a title.
     ///
-    /// Each fetch of a title that stores small files begins a pack of its own, so that no offset of a pack ever has two
-    /// meanings: a row that is restored after a removal names its own bytes, or none.
+    /// Each fetch of a title that stores small files begins a pack of its own, so that no offset in a pack is ever used
+    /// for two different files. A row that is restored after a removal therefore names its own bytes, or none.
     ///
     /// - Parameters:
     ///   - title: the cache key of the title's manifest.
     ///   - url: the URL of the manifest.
     ///   - resourceClass: the class of the title.
-    /// - Throws: ``VaultError`` with code `removed` if the vault does not have the title: nothing would ever remove the
-    ///   pack.
+    /// - Throws: ``VaultError`` with code `removed` if the vault does not have the title, because nothing would ever
+    ///   remove the pack.
     package func addPack(
         of title: [UInt8], url: String, resourceClass: ResourceClass
     ) throws -> StoredResource {
@@ -36,8 +36,8 @@ extension VaultStore {
 
     /// Makes the whole blocks of a pack's growing segment durable, and records the files that end within them.
     ///
-    /// - Parameter waiting: the files that are being written; those that become durable are removed from it.
-    /// - Returns: the files that have become resources of their own, which are not recorded.
+    /// - Parameter waiting: the files that are being written. Files that become durable are removed from this list.
+    /// - Returns: the files that are not recorded, because they have become resources of their own.
     /// - Throws: ``VaultError`` if the bytes could not be made durable; the segment is then pending deletion.
     package func checkpoint(
         _ writer: inout SegmentWriter, recording waiting: inout [PackedPart], in pack: ResourceID
@@ -48,7 +48,7 @@ extension VaultStore {
 
     /// Closes a pack's segment for good, and records the files that end within it.
     ///
-    /// - Returns: the files that have become resources of their own, which are not recorded.
+    /// - Returns: the files that are not recorded, because they have become resources of their own.
     /// - Throws: ``VaultError`` if the bytes could not be made durable; the segment is then pending deletion.
     package func close(
         _ writer: consuming SegmentWriter, recording waiting: inout [PackedPart], in pack: ResourceID
@@ -76,6 +76,6 @@ extension VaultStore {
 }
 
 extension SegmentWriter {
-    /// Leaves it to the syncs to make the disk write, because a pack is synced often.
+    /// Stops starting writeback early: a pack is synced so often that the syncs suffice.
     package mutating func leaveWritebackToSyncs() { startsWriteback = false }
 }

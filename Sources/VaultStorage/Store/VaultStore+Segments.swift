@@ -2,12 +2,14 @@ import VaultCrypto
 package import VaultModel
 
 extension VaultStore {
-    /// Begins a segment of a resource's serving representation: its row first, then its file.
+    /// Begins a segment of a resource's serving representation: adds its row first, then creates its file.
     ///
-    /// What a part lacks is written into its pack; the writer's segment has the offsets of the pack.
+    /// Missing bytes of a part that is stored in a pack are written into the pack, so the writer's segment has the
+    /// offsets of the pack.
     ///
-    /// - Parameter start: the offset of its first byte in the representation.
-    /// - Throws: ``VaultError``: `quotaExceeded` if the limits allow no file, `diskFull`, `storage`.
+    /// - Parameter start: the offset of the segment's first byte in the representation.
+    /// - Throws: ``VaultError`` with code `quotaExceeded` if the limits allow no further file, or `diskFull` or
+    ///   `storage` if the segment cannot be written.
     package func beginSegment(
         at start: Int64, of resource: StoredResource, _ estimate: WriteEstimate = WriteEstimate()
     ) throws -> SegmentWriter {
@@ -43,7 +45,7 @@ extension VaultStore {
     ///
     /// - Returns: the segment, which ends at its last whole block if the short one could not be written; nil if it has
     ///   no bytes and was removed.
-    /// - Throws: ``VaultError`` if it could not be made durable; it is then pending deletion.
+    /// - Throws: ``VaultError`` if the segment could not be made durable; it is then pending deletion.
     package func close(_ writer: consuming SegmentWriter) throws -> SegmentDescription? {
         var writer = writer
         writer.finish()
@@ -73,7 +75,7 @@ extension VaultStore {
             }
             return unrecorded
         } catch {
-            // After a failed sync the row is deleted before anything else can read pages that the disk never got.
+            // After a failed sync, the row is deleted before anything else can read pages that the disk never received.
             try discard(segment.id)
             throw Self.translated(error, "a segment cannot be made durable")
         }
@@ -85,7 +87,7 @@ extension VaultStore {
 
     /// Abandons a segment: deletes its row, then its file.
     ///
-    /// - Parameter keepsLimits: whether to evict nothing for this, and to keep the reserve.
+    /// - Parameter keepsLimits: whether to do this without evicting anything or giving up the reserve.
     package func discard(_ id: SegmentID, keepsLimits: Bool = false) throws {
         let drop = { try SegmentRows(self.index).drop(id, deletesFile: true) }
         try removal.abandon(id) { _ = try keepsLimits ? drop() : withDiskSpace(orReserve: true, drop) }
@@ -94,7 +96,7 @@ extension VaultStore {
 
     /// Opens a segment for reading.
     ///
-    /// - Throws: ``SegmentFailure``.
+    /// - Throws: ``SegmentFailure`` if the segment cannot be opened.
     package func reader(of segment: SegmentDescription, resource: StoredResource) throws -> SegmentReader {
         guard let key = resource.keys[segment.keyNumber] else { throw SegmentFailure.wrongKey }
         return try SegmentReader(
@@ -124,7 +126,8 @@ extension VaultStore {
             do throws(FileFailure) {
                 try segments.quarantine(id)
             } catch {
-                // The row is gone, so the file is never served again. If it could not be moved, it still takes space.
+                // The row is gone, so the file is never served again. A file that could not be moved still takes space,
+                // and stays counted.
                 guard error.kind == .notFound else { return }
             }
             quota.account.remove(id, size: size)
@@ -134,9 +137,10 @@ extension VaultStore {
 }
 
 extension SegmentWriter {
-    /// Appends bytes once there is space for them, as ``append(_:)`` does.
+    /// Appends bytes as ``append(_:)`` does, after the quota has admitted them.
     ///
-    /// - Throws: ``VaultError``: `quotaExceeded`; `diskFull` or `storage` if they cannot be written.
+    /// - Throws: ``VaultError`` with code `quotaExceeded` if the limits do not allow the bytes, or `diskFull` or
+    ///   `storage` if they cannot be written.
     package mutating func append(_ bytes: ArraySlice<UInt8>, in store: VaultStore, _ estimate: WriteEstimate) throws {
         try store.quota.admit(
             SegmentDescription.diskSize(ofFile: fileSize(after: bytes.count)), for: segment.id, estimate)

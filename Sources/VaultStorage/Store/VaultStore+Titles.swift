@@ -1,12 +1,12 @@
 package import VaultModel
 
-// What is recorded about titles of many resources.
+// What is recorded about titles that consist of many resources.
 extension VaultStore {
-    /// Changes what is recorded about the titles that a resource is, or is a part of.
+    /// Changes what a resource's metadata records about it as a title, or about the titles that it is a part of.
     ///
     /// - Parameters:
-    ///   - resourceClass: the lowest class that it may have afterwards; nil for no change.
-    ///   - link: the title that it joins or leaves, as `change` records in the metadata; nil for neither.
+    ///   - resourceClass: the lowest class that the resource may have afterwards; nil for no change.
+    ///   - link: the title that the resource joins or leaves, as `change` records it in the metadata; nil for neither.
     package func changeTitles(
         of resource: inout StoredResource, raisingTo resourceClass: ResourceClass? = nil, _ link: TitleLink? = nil,
         _ change: (inout ResourceMetadata) -> Void
@@ -19,9 +19,9 @@ extension VaultStore {
         resource.metadata = metadata
     }
 
-    /// Changes the class of the parts of a title together. Parts of another title that is pinned stay pinned.
+    /// Changes the class of all parts of a title. Parts of another title that is pinned stay pinned.
     ///
-    /// - Returns: the parts that have changed.
+    /// - Returns: the parts whose class has changed.
     package func setClass(
         _ resourceClass: ResourceClass, ofPartsOf title: ResourceID, only: ResourceClass? = nil
     ) throws -> [ResourceID] {

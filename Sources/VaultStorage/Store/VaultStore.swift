@@ -3,9 +3,9 @@ package import VaultModel
 
 /// A vault's folder: its index and its sealed segments.
 ///
-/// Its order of writing loses nothing. The index may lag behind the data, but never lead it: seal → write → sync the
-/// file → sync its folder if the file is new → commit the range. To delete, one commit deletes the row and records the
-/// id as a pending deletion; then the file is removed. Every call may block.
+/// The order of its writes ensures that nothing is lost. The index may lag behind the data, but is never ahead of it:
+/// seal → write → sync the file → sync its folder if the file is new → commit the range. To delete a segment, one
+/// commit deletes the row and records the id as a pending deletion; then the file is removed. Every call may block.
 package final class VaultStore: Sendable {
     package let index: VaultIndex
     package let segments: any SegmentStore
@@ -16,9 +16,9 @@ package final class VaultStore: Sendable {
     /// Whether this process may change the vault.
     package let isOwner: Bool
     private let lock: Locked<VaultLock?>
-    /// The wall clock, in seconds since 1970.
+    /// A closure that returns the time of the wall clock, in seconds since 1970.
     package let now: @Sendable () -> Int64
-    /// The space that segment files use and may use.
+    /// The disk space that segment files use, and the limits on it.
     package let quota: StorageQuota
     let removal: SegmentRemoval
     let catalogBackup: CatalogBackup
@@ -28,15 +28,15 @@ package final class VaultStore: Sendable {
     package let work = WorkCounters()
     /// Reports which resources change.
     package let changes = ChangeNotifier()
-    /// Called after rows were restored from `catalog.backup`, because earlier reads of them are out of date. It may
-    /// block.
+    /// A closure that is called after rows were restored from `catalog.backup`, because earlier reads of these rows are
+    /// out of date. The closure may block.
     package let onRestore = Locked<@Sendable () -> Void>({})
-    /// The last verification of the whole vault in this run; nil if there was none.
+    /// The last verification of the whole vault by this store; nil if there was none.
     let verification = Locked<VerificationRecord?>(nil)
 
-    /// The plaintext bytes of a block in new segments.
+    /// The number of plaintext bytes in a block of a new segment.
     ///
-    /// With blocks of half this size, a random 64 KiB opened 3 % sooner, and 256 KiB no sooner.
+    /// With blocks of half this size, a random range of 64 KiB opened 3 % sooner, and one of 256 KiB no sooner.
     package static let blockSize = 32 << 10
 
     init(
@@ -70,7 +70,7 @@ package final class VaultStore: Sendable {
 
     /// Requires that this process may change the vault.
     ///
-    /// - Throws: ``VaultError`` with code `owned` if it may not.
+    /// - Throws: ``VaultError`` with code `owned` if this process does not own the vault.
     package func requireOwner(to act: String) throws {
         guard isOwner else { throw VaultError(.owned, "only the owner of a vault \(act); open it as the owner") }
     }
@@ -95,7 +95,7 @@ package final class VaultStore: Sendable {
             return VaultError(
                 .storage, "this user cannot read the folder \(folder); run this as the vault's owner")
         } catch {
-            // The folder does not exist, or is not a folder.
+            // The path does not exist, or does not lead to a folder.
         }
         guard hasLostIndex(at: folder, fileSystem: fileSystem) else {
             return VaultError(
@@ -137,16 +137,17 @@ package final class VaultStore: Sendable {
                 throw VaultError(
                     .invalidArgument, "there is already a vault at \(folder); open it, or give another folder")
             }
-            // An empty index, and the empty backup that follows it, would make the loss permanent.
+            // A new empty index, and the empty backup made from it, would make the loss of the old index permanent.
             guard !hasLostIndex(at: folder, fileSystem: fileSystem) else {
                 throw absence(at: folder, fileSystem: fileSystem)
             }
             try FolderSegmentStore(vault: folder, fileSystem: fileSystem).prepare()
-            // Under a temporary name until it is complete: a half-created vault does not count as a vault.
+            // The index has a temporary name until it is complete, so that a half-created vault does not count as a
+            // vault.
             let path = folder + "/index.sqlite"
             let temporary = path + ".new"
             for suffix in ["", "-wal", "-shm"] { try fileSystem.remove(temporary + suffix) }
-            // SQLite must not mistake the log of a lost index for this one's.
+            // SQLite must not mistake the log of a lost index for the log of the new one.
             for suffix in ["-wal", "-shm"] { try fileSystem.remove(path + suffix) }
             _ = try fileSystem.create(temporary)
             try VaultIndex.create(at: temporary, keyring: keyring)
@@ -163,7 +164,7 @@ package final class VaultStore: Sendable {
         try store.close()
     }
 
-    /// What an opened store may do.
+    /// What an opened store may do with the vault.
     package enum Access: Sendable {
         /// Change the vault; only one process at a time can do so.
         case owner
@@ -174,7 +175,7 @@ package final class VaultStore: Sendable {
     /// Opens a vault.
     ///
     /// An owner takes the lock, finishes pending deletions, and recovers the segments that were left open. It examines
-    /// nothing else, so that a million segments open as fast as ten.
+    /// nothing else, so that a vault with a million segments opens as fast as one with ten.
     package static func open(
         at folder: String, keyring: Keyring, access: Access, fileSystem: any FileSystem = PosixFileSystem(),
         now: @escaping @Sendable () -> Int64 = WallClock.now
@@ -189,7 +190,7 @@ package final class VaultStore: Sendable {
                 folder: folder, fileSystem: fileSystem, index: index, keyring: keyring, lock: nil, now: now)
         case .owner:
             let lock = try VaultLock(folder: folder)
-            // An owner that closed the index left no log.
+            // A log exists only if the last owner did not close the index.
             let wasKilled = fileSystem.exists(path + "-wal")
             let index = try Reserve(in: folder, fileSystem: fileSystem).withReserve {
                 try VaultIndex.open(at: path, keyring: keyring, readOnly: false, now: now)
@@ -200,7 +201,7 @@ package final class VaultStore: Sendable {
             if let fetched = try? index.settings().bytesFetched { store.fetched.begin(at: fetched) }
             try store.recover()
             try store.beginCounting()
-            // It is unknown how far behind a killed owner left the backup.
+            // It is unknown how many changes the backup lacks after an owner was killed.
             if wasKilled { store.noteChange() }
             return store
         }
@@ -234,8 +235,9 @@ package final class VaultStore: Sendable {
     /// Adds a resource.
     ///
     /// - Parameters:
-    ///   - titles: the cache keys of the titles that it is a part of. Those that the vault does not have are left out.
-    ///   - packed: the file in a pack that it replaces, and whose class, titles and mode it gets.
+    ///   - titles: the cache keys of the titles that the resource is a part of. Titles that the vault does not have are
+    ///     left out.
+    ///   - packed: the file in a pack that the resource replaces. The resource gets its class, titles and mode.
     ///   - first: the representation to begin in the same transaction.
     package func addResource(
         _ id: ResourceID, url: String, cacheKey: [UInt8], resourceClass: ResourceClass, fields: OriginFields? = nil,
@@ -259,7 +261,7 @@ package final class VaultStore: Sendable {
 
     /// Begins a new representation of a resource.
     ///
-    /// The bytes that the resource held before are kept until the new representation has something to serve; see
+    /// The bytes that are already held of the resource are kept until the new representation has bytes to serve; see
     /// ``serve(_:)``.
     package func startRepresentation(_ new: NewRepresentation, of resource: inout StoredResource) throws {
         let sequence = (resource.serving?.info.sequence ?? 0) + 1
@@ -271,7 +273,7 @@ package final class VaultStore: Sendable {
         if isFirst || new.information.length == 0 { try serve(&resource) }
     }
 
-    /// Makes the representation that was begun last the one that is read, even after a restart.
+    /// Makes the representation that was begun last the serving one, which is read even after a restart.
     ///
     /// The segments of earlier representations become pending deletions.
     package func serve(_ resource: inout StoredResource) throws {
@@ -308,20 +310,20 @@ package final class VaultStore: Sendable {
         resource.serving = serving
     }
 
-    /// Removes a resource with everything it holds, its metadata and its keys; removes a title along with the parts
-    /// that only it has.
+    /// Removes a resource with all its held bytes, its metadata and its keys. If it is a title, also removes the parts
+    /// that belong only to it.
     ///
-    /// They are also erased from the index's log and from `catalog.backup`. If there was an erasure within the last
-    /// minute, this one is left pending; see ``hasPendingErasure()``.
+    /// The metadata and keys are also erased from the index's log and from `catalog.backup`. If there was an erasure
+    /// within the last minute, this one is left pending; see ``hasPendingErasure()``.
     ///
-    /// - Returns: the bytes of its files; nil if there is no such resource.
-    /// - Throws: ``VaultError`` if a copy of the sealed key may remain; erasing is retried until it is gone.
+    /// - Returns: the disk space of the resource's files in bytes; nil if there is no such resource.
+    /// - Throws: ``VaultError`` if a copy of the sealed key may remain; erasing is retried until no copy remains.
     package func remove(_ id: ResourceID) throws -> Int64? {
         guard let segments = try withDiskSpace(orReserve: true, { try index.remove(id) }) else { return nil }
         noteChange()
         changes.note(id)
         quota.account.track(segments)
-        // Files that cannot be removed now stay on the list.
+        // Files that cannot be removed now remain listed as pending deletions.
         _ = try? removal.removeFiles(of: segments.map(\.id))
         do {
             if erasure.isDue { try erasure.carryOut() }

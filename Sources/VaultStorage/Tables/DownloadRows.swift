@@ -13,7 +13,7 @@ package struct DownloadRows {
         var downloads: [QueuedDownload] = []
         let rowCount = try store.index.read { db in try SealedTable.downloads.rowCount(db) }
         var last: Data? = Data()
-        // Page by page, so that other work runs in between.
+        // The rows are read page by page, so that other work can run in between.
         while let after = last, downloads.count < SealedTable.downloads.maxCount {
             last = try store.index.read { db in
                 try SealedTable.downloads.open(after: after, limit: Self.page, store.index.recordKeys(db), db) {
@@ -26,13 +26,13 @@ package struct DownloadRows {
                 }
             }
         }
-        // Rows that were added during the loop open, so there may be more entries than rows were counted.
+        // Rows that are added during the loop are opened, too, so there may be more entries than counted rows.
         return (downloads, max(0, rowCount - downloads.count))
     }
 
     /// Writes entries of the queue, in one transaction.
     ///
-    /// - Parameter isDurable: whether they must survive a power loss.
+    /// - Parameter isDurable: whether the entries must survive a power loss.
     package func write(_ downloads: [QueuedDownload], isDurable: Bool) throws {
         guard !downloads.isEmpty else { return }
         try store.mutate(count: downloads.count, isDurable: isDurable) { index, db in
@@ -45,8 +45,8 @@ package struct DownloadRows {
 
     /// Deletes entries of the queue, in one transaction.
     ///
-    /// - Parameter isForgotten: whether to erase copies of them, too, and make the deletion survive a power loss. An
-    ///   entry that comes back after its title was fetched costs nothing.
+    /// - Parameter isForgotten: whether to have copies of the entries erased, too, and to make the deletion survive a
+    ///   power loss. An entry whose title was fetched does not need this, because it does no harm if it comes back.
     package func remove(_ ids: [DownloadID], isForgotten: Bool) throws {
         guard !ids.isEmpty else { return }
         try store.mutate(count: ids.count, isVital: true, isDurable: isForgotten) { _, db in
@@ -59,12 +59,13 @@ package struct DownloadRows {
         try store.mutate(isVital: true) { _, db in try SealedTable.downloads.deleteAll(db) }
     }
 
-    /// Gives the entries of the queue the ids that their titles have under another locator.
+    /// Replaces the title ids in the queue's entries with the ids that the titles have under another locator.
     ///
     /// - Parameters:
-    ///   - stored: the resources stored before the change; their titles keep their ids.
-    ///   - resource: returns the resource of an order under a locator, held or not; nil if the order names none.
-    /// - Returns: the titles that get a new id, with that id.
+    ///   - stored: the resources that were stored before the change. Their titles keep their ids.
+    ///   - resource: returns the id, under a locator, of the resource that an order names, whether or not that resource
+    ///     is held; nil if the order names none.
+    /// - Returns: the new title ids, keyed by the former ones.
     static func rename(
         from old: Int, to new: Int, stored: Set<ResourceID>, resource: (DownloadOrder, _ locator: Int) -> ResourceID?,
         _ keys: RecordKeys, _ db: Database
@@ -72,7 +73,7 @@ package struct DownloadRows {
         var titles: [TitleID: TitleID] = [:]
         var renamed: [QueuedDownload] = []
         _ = try SealedTable.downloads.open(keys, db) { id, members in
-            // A stored title keeps its id; any other will be stored under the new one.
+            // A stored title keeps its id. Any other title will be stored under its new id.
             guard var opened = DownloadID(bytes: id).flatMap({ QueuedDownload($0, members) }),
                 let former = resource(opened.order, old), TitleID(of: former) == opened.title,
                 !stored.contains(former), let name = resource(opened.order, new)

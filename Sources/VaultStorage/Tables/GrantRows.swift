@@ -2,10 +2,10 @@ import GRDB
 import VaultCrypto
 package import VaultModel
 
-/// The grants of a vault, as its index has them.
+/// The grants that a vault's index records.
 package struct StoredGrants: Sendable {
     package var grants: [AccessGrant] = []
-    /// The number of rows that do not open, and so grant nothing.
+    /// The number of rows that do not open and therefore grant nothing.
     package var unreadable = 0
 
     /// Creates a value without grants.
@@ -16,7 +16,7 @@ package struct StoredGrants: Sendable {
 package struct GrantRows {
     let store: VaultStore
 
-    /// Returns the grants; none if the keyring has no key for records.
+    /// Returns the grants. The result is empty if the keyring has no record keys.
     package func all() throws -> StoredGrants {
         try store.index.read { db in
             var stored = StoredGrants()
@@ -32,7 +32,7 @@ package struct GrantRows {
 
     /// Adds a grant durably.
     ///
-    /// - Parameter others: grants to remove in the same transaction.
+    /// - Parameter others: the grants to remove in the same transaction.
     package func add(_ grant: AccessGrant, removing others: [GrantID]) throws {
         try store.mutate { index, db in
             try SealedTable.grants.delete(others.map(\.bytes), db)
@@ -40,8 +40,8 @@ package struct GrantRows {
         }
     }
 
-    /// Removes grants from the index durably. Their records are erased from its log and from `catalog.backup` within a
-    /// minute.
+    /// Removes grants from the index durably. Their records are erased from the index's log and from `catalog.backup`
+    /// within a minute.
     ///
     /// - Parameter withUnreadable: whether to remove the rows that do not open, too.
     package func remove(_ ids: [GrantID], withUnreadable: Bool = false) throws {
@@ -54,10 +54,10 @@ package struct GrantRows {
         }
     }
 
-    /// Records the last use of grants that still have a row.
+    /// Records when grants were last used. Grants that no longer have a row are left out.
     package func note(_ uses: [GrantID: Int64]) throws {
         guard store.isOwner, !uses.isEmpty else { return }
-        // Not worth a title: if the disk is full, nothing is evicted for it.
+        // If the disk is full, this write fails, because it is not worth the eviction of a title.
         try store.index.write { db in
             let keys = try store.index.recordKeys(db)
             for (id, used) in uses {

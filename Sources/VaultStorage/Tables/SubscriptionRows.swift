@@ -31,21 +31,21 @@ package struct SubscriptionRows {
         }
     }
 
-    /// Deletes subscriptions durably, and has their copies erased.
+    /// Deletes subscriptions durably, and has all copies of them erased.
     package func remove(_ ids: [SubscriptionID]) throws {
         try store.mutate(count: ids.count, isVital: true) { _, db in
             try SealedTable.subscriptions.delete(ids.map(\.bytes), db)
         }
     }
 
-    /// Deletes all subscriptions durably, including rows that do not open, and has their copies erased.
+    /// Deletes all subscriptions durably, including rows that do not open, and has all copies of them erased.
     package func removeAll() throws {
         try store.mutate(isVital: true) { _, db in try SealedTable.subscriptions.deleteAll(db) }
     }
 
-    /// Gives the titles of subscriptions their new ids, and has their feeds read again.
+    /// Replaces title ids in the subscriptions with their new ids, and has the subscriptions' feeds read again.
     ///
-    /// - Parameter titles: the titles of the download queue that have a new id under a new locator.
+    /// - Parameter titles: the ids, under a new locator, of titles in the download queue, keyed by their former ids.
     static func rename(_ titles: [TitleID: TitleID], _ keys: RecordKeys, _ db: Database) throws {
         var found: [Subscription] = []
         _ = try SealedTable.subscriptions.open(keys, db) { id, members in

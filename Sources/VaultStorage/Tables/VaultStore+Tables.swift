@@ -8,12 +8,12 @@ extension VaultStore {
     package var subscriptions: SubscriptionRows { SubscriptionRows(store: self) }
     /// The tokens, sessions and named links that the vault has issued.
     package var grants: GrantRows { GrantRows(store: self) }
-    /// The viewers, what is shared with them, and how far they have played.
+    /// The viewers, the titles shared with them, and how far they have played them.
     package var viewers: ViewerRows { ViewerRows(store: self) }
 
-    /// Changes rows of the index in one transaction, and counts the changes that `catalog.backup` then lacks.
+    /// Changes rows of the index in one transaction, and counts the changes as not yet in `catalog.backup`.
     ///
-    /// If the disk is full, evicts something and tries once more.
+    /// If the disk is full, it evicts something that was only played, and tries once more.
     ///
     /// - Parameters:
     ///   - count: the number of changes.
@@ -26,7 +26,7 @@ extension VaultStore {
         let result = try withDiskSpace(orReserve: isVital) {
             try isDurable ? index.write { try body(index, $0) } : index.writeWithoutSync { try body(index, $0) }
         }
-        // Counted last, because a backup written in between would lack the changes and end the count.
+        // The changes are counted last. Otherwise, a backup written in between would lack them, but reset their count.
         noteChange(count)
         return result
     }

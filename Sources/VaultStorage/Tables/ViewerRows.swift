@@ -2,25 +2,25 @@ import GRDB
 import VaultCrypto
 package import VaultModel
 
-/// The viewers of a vault, what is shared with them, and how far they have played, according to the index.
+/// A vault's viewers, the titles shared with them, and how far they have played them, according to the index.
 package struct StoredViewers: Sendable {
     package var viewers: [Viewer] = []
-    /// The viewers with whom titles are shared, by the resource of each title.
+    /// The viewers with whom each title is shared, by the title's resource id.
     package var shares: [ResourceID: TitleShare] = [:]
-    /// The positions of each viewer; the owner's are under nil.
+    /// The positions of each viewer. The owner's positions are under nil.
     package var positions: [ViewerID?: PlaybackPositions] = [:]
-    /// The number of rows that do not open, and so admit and share nothing.
+    /// The number of rows that do not open, and that therefore neither admit a viewer nor share a title.
     package var unreadable = 0
 
     /// Creates an empty value.
     package init() {}
 }
 
-/// The rows of the viewers, what is shared with them, and how far they have played.
+/// The rows of the viewers, of the titles shared with them, and of how far they have played them.
 package struct ViewerRows {
     let store: VaultStore
 
-    /// Returns the viewers and everything that belongs to them; none if the keyring has no key for records.
+    /// Returns the viewers and everything that belongs to them. The result is empty if the keyring has no record keys.
     package func all() throws -> StoredViewers {
         try store.index.read { db in
             var stored = StoredViewers()
@@ -45,7 +45,8 @@ package struct ViewerRows {
         }
     }
 
-    /// Writes a viewer durably. A previous record that admitted more, such as a PIN that is gone, is erased.
+    /// Writes a viewer durably. If the previous record admitted more, for example by a PIN that has been removed, it is
+    /// erased.
     package func write(_ viewer: Viewer) throws {
         let admittedMore = try store.mutate { index, db in
             let keys = try index.recordKeys(db)
@@ -60,7 +61,9 @@ package struct ViewerRows {
         if admittedMore { store.eraseIfDue() }
     }
 
-    /// Deletes a viewer with their positions durably, and writes the shares without them, in one transaction.
+    /// Deletes a viewer and the viewer's positions durably, and writes changed shares in the same transaction.
+    ///
+    /// - Parameter shares: the shares that included the viewer, without the viewer.
     package func remove(_ viewer: ViewerID, changing shares: [ResourceID: TitleShare]) throws {
         try store.mutate(count: 1 + shares.count, isVital: true) { index, db in
             try SealedTable.viewers.delete([viewer.bytes], db)
@@ -70,22 +73,22 @@ package struct ViewerRows {
         store.eraseIfDue()
     }
 
-    /// Writes durably with whom titles are shared; titles that the vault does not have are left out.
+    /// Durably records the viewers with whom titles are shared. Titles that the vault does not have are left out.
     package func write(_ shares: [ResourceID: TitleShare]) throws {
         guard !shares.isEmpty else { return }
-        // A full disk must not let a viewer see a title that is no longer shared with them.
+        // This is vital, because a full disk must not let a viewer see a title that is no longer shared with them.
         try store.mutate(count: shares.count, isVital: true) { index, db in
             try Self.write(shares, index.recordKeys(db), db)
         }
         for id in shares.keys { store.changes.note(id) }
     }
 
-    /// Writes shares of titles that the vault still has; one without viewers is deleted.
+    /// Writes the shares of titles that the vault still has. A share without viewers is deleted.
     private static func write(_ shares: [ResourceID: TitleShare], _ keys: RecordKeys, _ db: Database) throws {
         try SealedTable.shares.delete(shares.filter(\.value.viewers.isEmpty).map(\.key.bytes), db)
         for (id, share) in shares where !share.viewers.isEmpty {
             guard try ResourceRow.exists(id, db) else { continue }
-            // Until the next backup, the present one has the title shared with more viewers, which must not be
+            // Until the next backup is written, the present one has a share with more viewers, which must not be
             // restored.
             if case .members(let members) = try SealedTable.shares.content(of: id.bytes, keys, db),
                 let former = TitleShare(members), !former.viewers.isSubset(of: share.viewers)
@@ -96,10 +99,10 @@ package struct ViewerRows {
         }
     }
 
-    /// Writes the positions of viewers; the owner's are under nil.
+    /// Writes the positions of viewers. The owner's positions are under nil.
     package func write(_ positions: [ViewerID?: PlaybackPositions]) throws {
         guard store.isOwner, !positions.isEmpty else { return }
-        // Not worth a title: if the disk is full, nothing is evicted for it.
+        // If the disk is full, this write fails, because it is not worth the eviction of a title.
         try store.index.write { db in
             let keys = try store.index.recordKeys(db)
             for (viewer, positions) in positions {
@@ -114,7 +117,7 @@ package struct ViewerRows {
         store.noteChange()
     }
 
-    /// Returns the resources for which the index has no share.
+    /// Returns those of the given resources for which the index has no share.
     package func unshared(among ids: Set<ResourceID>) throws -> Set<ResourceID> {
         try store.index.read { db in
             guard try SealedTable.shares.exists(db) else { return ids }
@@ -123,7 +126,7 @@ package struct ViewerRows {
         }
     }
 
-    /// Returns the resources that the vault no longer has.
+    /// Returns those of the given resources that the vault no longer has.
     package func missing(among ids: Set<ResourceID>) throws -> [ResourceID] {
         try store.index.read { db in try ids.filter { try !ResourceRow.exists($0, db) } }
     }
