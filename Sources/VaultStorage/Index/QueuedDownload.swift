@@ -123,7 +123,9 @@ package struct DownloadOrder: Hashable, Sendable {
     package var rate: Int64?
     /// The selection of video renditions, as text; nil if only the manifest is to be fetched.
     package var video: String?
+    /// The same for audio renditions.
     package var audio: String?
+    /// The same for subtitles.
     package var subtitles: String?
     /// The name to give to the title.
     package var name: String?
