@@ -1,18 +1,18 @@
 import ArgumentParser
 
-/// Describes an invalid command line in one sentence, and points to the help.
+/// Describes an invalid command line in one sentence that also points to the help.
 struct CommandLineError {
-    /// The path of the subcommand that the arguments name: `keys`, `slot`, `add`.
+    /// The path of the subcommand that the arguments name, such as `keys`, `slot`, `add`.
     private let names: [String]
-    /// The word in place of a subcommand that does not exist; nil if there is no such word.
+    /// The word that stands where a subcommand is expected but names none; nil if there is no such word.
     private let unknown: String?
-    /// The subcommands that exist in that place.
+    /// The subcommands that are expected in that place.
     private let known: [String]
-    /// Whether the arguments request the help of a command.
+    /// Whether the arguments ask for a command's help.
     private let asksForHelp: Bool
     /// The first option that the command does not have; nil if there is none.
     private let unknownOption: String?
-    /// The options of the command.
+    /// The options that the command has.
     private let options: [String]
 
     init(_ arguments: [String]) {
@@ -37,22 +37,22 @@ struct CommandLineError {
         unknown = isArgument ? nil : rest.first.flatMap { $0.hasPrefix("-") ? nil : $0 }
     }
 
-    /// The sentence to print if the arguments request help for a command that does not exist, which the parser does not
-    /// notice.
+    /// The sentence to print if the arguments ask for help on a nonexistent command; nil if they do not. The parser
+    /// does not catch this itself.
     var sentenceOfHelp: String? { asksForHelp ? unknown.map { pointing(notKnown($0)) } : nil }
 
     /// Returns the sentence to print.
     ///
     /// - Parameters:
     ///   - message: the parser's description of the fault.
-    ///   - fullMessage: the same with the help of the argument in question.
+    ///   - fullMessage: the same description, followed by the help for the argument in question.
     func sentence(_ message: String, _ fullMessage: String) -> String {
         pointing(
             unknown.map(notKnown) ?? unknownOption.map(notAnOption)
                 ?? Self.reason(in: message) ?? Self.line(message) + Self.meaning(message, fullMessage))
     }
 
-    /// Returns the reason why a value is invalid, if it names the option itself; nil otherwise.
+    /// Returns the reason why a value is invalid, if the reason itself names the option; nil otherwise.
     private static func reason(in message: String) -> String? {
         guard message.hasPrefix("The value "), let mark = message.firstRange(of: "for '--"),
             let end = message[mark.upperBound...].firstRange(of: "': ")
@@ -63,7 +63,7 @@ struct CommandLineError {
         return reason.contains("--\(option)") ? line(String(reason)) : nil
     }
 
-    /// Returns the long options of a command, as its help lists them.
+    /// Returns a command's long options, as listed in its help.
     private static func options(of command: any ParsableCommand.Type) -> [String] {
         let help = MediaVaultCommand.helpMessage(for: command, includeHidden: true, columns: 200)
         return help.split(whereSeparator: \.isNewline).flatMap { line in
@@ -83,16 +83,16 @@ struct CommandLineError {
         return near.map { "\(nothing); did you mean '\($0)'?" } ?? nothing
     }
 
-    /// Returns a sentence that also points to the right help.
+    /// Returns a sentence extended so that it points to the right help.
     private func pointing(_ text: String) -> String {
         let end = text.hasSuffix("?") ? "" : ";"
         return "\(text)\(end) see \((["mediavault"] + names).joined(separator: " ")) --help"
     }
 
-    /// Returns one line that starts in lower case and ends without a full stop, as all messages do.
+    /// Returns a text as one line that starts in lower case and has no full stop at its end, as all messages do.
     static func line(_ text: String) -> String {
         let lines = text.split(whereSeparator: \.isNewline).map { $0.drop { $0 == " " } }
-        // The parser lists values on lines of their own; the sentence lists them with commas.
+        // The parser lists each value on its own line, whereas the sentence separates values with commas.
         let isList = lines.count > 1 && lines.dropFirst().allSatisfy { $0.hasPrefix("- ") }
         var line =
             isList
@@ -114,15 +114,15 @@ struct CommandLineError {
         return "\(nothing); the commands\(place) are \(known.joined(separator: ", "))"
     }
 
-    /// Names that other programs give to commands, with the names used here.
+    /// The names that other programs use for commands, mapped to the names used here.
     private static let otherNames = [
         "add": "fetch", "check": "verify", "del": "remove", "delete": "remove", "download": "fetch", "get": "fetch",
         "link": "url", "play": "url", "run": "serve", "search": "list", "server": "serve", "settings": "config",
         "show": "info", "start": "serve",
     ]
 
-    /// Returns the likely command: the one to which other programs give this name, else one with this name elsewhere,
-    /// else the one with the most similar name.
+    /// Returns the command that a word is likely to mean: the one that other programs call by this name, else a command
+    /// with this name elsewhere, else the one with the most similar name.
     private func likely(_ word: String) -> String? {
         if names.isEmpty, let other = Self.otherNames[word] { return other }
         let same = Self.paths(of: MediaVaultCommand.self).filter { $0.last == word }
@@ -142,7 +142,7 @@ struct CommandLineError {
         }
     }
 
-    /// Returns the help of the argument whose value is invalid; empty if there is none.
+    /// Returns the help for the argument whose value is invalid; empty if there is none.
     private static func meaning(_ message: String, _ fullMessage: String) -> String {
         let isOfValue = message.hasPrefix("The value ") || message.hasPrefix("Missing value ")
         guard isOfValue, !message.contains("Please provide"), !message.contains("': "),

@@ -2,15 +2,16 @@ import ArgumentParser
 import MediaVault
 import VaultService
 
-/// Why a run ended early, and what the command prints.
+/// The way in which a run ended early, with the text to print.
 enum Failure: Hashable, Sendable {
-    /// Not a failure: help or the version, for standard output.
+    /// Help or the version, for standard output. This is not a failure.
     case answer(String)
-    /// Nothing to print: the failure was already reported, or standard output is closed.
+    /// There is nothing to print, because the failure was already reported or standard output is closed.
     case silent(ExitStatus)
-    /// The help of a command group, if the command line names none of its commands: for standard error.
+    /// The help for a command group, for standard error. It is printed if the command line names none of the group's
+    /// commands.
     case help(String)
-    /// One sentence for standard error.
+    /// A sentence for standard error.
     case message(String, ExitStatus)
 
     init(_ error: any Error, arguments: [String] = []) {
@@ -47,7 +48,7 @@ enum Failure: Hashable, Sendable {
     }
 }
 
-/// The error that the command line names a command group, but none of its commands.
+/// The error if the command line names a command group, but none of its commands.
 struct MissingCommand: Error {
     let help: String
 

@@ -10,10 +10,11 @@ import Glibc
 import Darwin
 #endif
 
-/// The process: hardens itself, runs the command that the arguments name, and exits with its exit code.
+/// The main program. It hardens the process, runs the command that the arguments name, and exits with the command's
+/// exit code.
 @main
 enum Program {
-    // Not asynchronous itself: the runtime would then need descriptors before they are counted.
+    // This function is not asynchronous, because then the runtime would open descriptors before they are counted.
     static func main() {
         ProcessHardening.apply()
         do throws(VaultError) {
@@ -36,7 +37,7 @@ enum Program {
         }
     }
 
-    /// - Parameter arguments: the arguments of this process, beginning with the subcommand.
+    /// - Parameter arguments: this process's arguments, beginning with the subcommand.
     private static func run(_ arguments: [String]) async -> ExitStatus {
         do {
             if let sentence = CommandLineError(arguments).sentenceOfHelp { throw UsageError(sentence) }
@@ -69,9 +70,10 @@ enum Program {
 
 /// The root command `mediavault` with its subcommands.
 struct MediaVaultCommand: AsyncParsableCommand {
-    /// The commit that the command was built from, as `--version` shows it; empty if the build did not record it.
+    /// The text in which `--version` shows the commit that the command was built from; empty if the build did not
+    /// record the commit.
     private static var commit: String {
-        // A constant of the program, so it ends with a zero and never changes.
+        // The text is a constant of the program, so it ends with a zero byte and never changes.
         let text = unsafe String(cString: crevision_commit())
         return text.isEmpty ? "" : " (commit \(text))"
     }

@@ -70,7 +70,7 @@ struct KeysRestoreCommand: AsyncParsableCommand {
     func run() async throws {
         let file = try backup.path()
         let vault = try place.place()
-        // Checked before any prompt: without a vault or a backup, no passphrase helps.
+        // These are checked before any prompt, because without a vault or a backup, no passphrase helps.
         try await vault.requireVault()
         try await vault.requireNoOwner()
         guard FileManager.default.fileExists(atPath: file) else {
@@ -101,7 +101,7 @@ struct KeysRestoreCommand: AsyncParsableCommand {
     private static func name(_ slot: KeyringSlot) -> String { "\(slot.number) (\(slot.label), \(slot.method))" }
 }
 
-/// A backup of the keyring, and the passphrase that opens it.
+/// The arguments that name a backup of the keyring, and the passphrase that opens the backup.
 struct BackupOptions: ParsableArguments {
     @Argument(help: ArgumentHelp("Backup file.", valueName: "file"), completion: .file())
     var file: String
@@ -117,7 +117,7 @@ struct BackupOptions: ParsableArguments {
         return try environment.absolute(file)
     }
 
-    /// Returns the unlock method of the backup; prompts if no option names it.
+    /// Returns the backup's unlock method, after prompting for a passphrase if no option names a file.
     func unlock(isNew: Bool, allowLoose: Bool) async throws -> Unlock {
         let named = try UnlockOptions.source(
             [("--key-file", nil), ("--backup-passphrase-file", backupPassphraseFile)], .current)

@@ -53,7 +53,7 @@ struct CatCommand: AsyncParsableCommand {
             } catch let error as VaultError
                 where error.code == .owned || error.hint == .writablePath && !isOpen.withLock({ $0 })
             {
-                // Held bytes can be read alongside the owner, and on a read-only file system.
+                // Held bytes can be read even alongside the owner, or on a read-only file system.
                 try await connector.reading { vault in
                     let reference = try await naming.reference(to: name, in: LocalVault(vault))
                     guard try await vault.summary(of: reference)?.holds(range) == true else { throw error }

@@ -33,7 +33,7 @@ struct ConfigGetCommand: AsyncParsableCommand {
         try await StandardOutput.shared.write(text)
     }
 
-    /// Queries the service, which needs no key; without a service, reads the index.
+    /// Returns the settings from the service, for which no key is needed. If there is no service, the index is read.
     private func settings() async throws -> SettingsDocument {
         do {
             return try await RemoteVault(ControlClient(folder: try access.place.vault())).settings()
@@ -103,7 +103,7 @@ struct SettingEdit: ParsableArguments {
     }
 }
 
-/// A setting of the vault, as `config` names it.
+/// The name of one of the vault's settings in `config`.
 enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
     case maxSize = "max-size"
     case maxAge = "max-age"
@@ -171,7 +171,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         mode MODE: what is fetched and stored: online, prefer-vault, offline or no-store; see mediavault mode --help.
         """
 
-    /// The values of the setting named by the preceding words, for shell completion.
+    /// The completion with the values of the setting that the preceding words name.
     static let values = CompletionKind.custom { words, _, _ in
         switch words.lazy.compactMap({ ConfigKey(rawValue: $0) }).first {
         case .evictDownloads, .proxyFromEnvironment: ["yes", "no"]
@@ -181,7 +181,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         }
     }
 
-    /// Returns the values of the setting, one per line, as the user would type them.
+    /// Returns the setting's values in the form in which the user would type them, one per line.
     func lines(_ settings: SettingsDocument) -> [String] {
         switch self {
         case .maxSize: [SizeText.text(settings.maxSize)]
@@ -220,7 +220,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         }
     }
 
-    /// Returns the option that names the host of a rule.
+    /// Returns the option that names a rule's host; empty if the rule applies to every host.
     private static func option(_ host: String) -> String {
         host == SettingsDocument.everyHost ? "" : " --host \(host)"
     }
@@ -229,7 +229,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
 
     private static func count(_ count: Int, _ what: String) -> String { "\(count) \(what)\(count == 1 ? "" : "s")" }
 
-    /// Returns the change that sets the setting to the typed values.
+    /// Returns the change that gives the setting the typed values.
     func change(_ values: [String], host: String?) throws -> SettingsChange {
         try check(host)
         var change = SettingsChange()
@@ -275,7 +275,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         return change
     }
 
-    /// Returns the change that resets the setting, or removes the given values.
+    /// Returns the change that resets the setting, or that removes the given values from it.
     func absence(_ values: [String], host: String?) throws -> SettingsChange {
         try check(host)
         var change = SettingsChange()
@@ -317,7 +317,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         return change
     }
 
-    /// Whether single values of the setting can be removed.
+    /// Whether individual values can be removed from the setting.
     private var hasValues: Bool {
         [.mapHost, .allowHost, .ignoreEtag, .immutable, .proxyFor, .headerFor].contains(self)
     }
@@ -335,12 +335,12 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         }
     }
 
-    /// Returns the hosts given as values or by `--host`, each with whether to list it.
+    /// Returns the hosts given as values or by `--host`, each mapped to whether the setting is to list it.
     private func hosts(_ values: [String], _ host: String?, are isListed: Bool) throws -> [String: Bool] {
         Dictionary(try some(values + (host.map { [$0] } ?? []), are: isListed).map { ($0, isListed) }) { $1 }
     }
 
-    /// Returns a size; its unit may be a separate word: `500 MB`.
+    /// Returns the text of a size, whose unit may be a separate word, as in `500 MB`.
     private func size(_ values: [String]) throws -> String {
         try onlyValue(values.count == 2 ? [values.joined(separator: " ")] : values)
     }
@@ -365,7 +365,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         return answer == "yes"
     }
 
-    /// Returns the proxies given as `HOST=URL` or `HOST=direct`, by host.
+    /// Returns, by host, the proxies given as `HOST=URL` or `HOST=direct`.
     private func proxies(_ values: [String]) throws -> [String: String?] {
         let pairs = try some(values.map { try SecretValue.read($0) }, are: true).map { value in
             let parts = value.split(separator: "=", maxSplits: 1).map(String.init)
@@ -375,12 +375,12 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         return Dictionary(pairs) { $1 }
     }
 
-    /// Returns the headers given as `HOST` and `NAME: VALUE`.
+    /// Returns the header fields given as `HOST` and `NAME: VALUE`.
     private func headers(_ values: [String]) throws -> [String: [String: String?]?] {
         guard values.count > 1 else { throw UsageError("header-for needs HOST and 'NAME: VALUE'") }
         let fields = try values.dropFirst().map { value in
             let field = try SecretValue.read(value)
-            // The value is secret, so the message does not repeat it.
+            // The message does not repeat the text, because a field's value may be secret.
             guard let colon = field.firstIndex(of: ":") else {
                 throw UsageError("a header for \(values[0]) is not of the form NAME: VALUE")
             }

@@ -71,7 +71,7 @@ struct DownloadsListCommand: AsyncParsableCommand {
 }
 
 extension DownloadsListCommand {
-    /// Returns the time of day until which a service's queue waits; nil if it does not wait.
+    /// Returns the time of day until which a service's queue is waiting; nil if it is not waiting.
     private func opening(_ counts: DownloadCounts, _ service: RemoteVault) async throws -> String? {
         guard !json, counts.waiting > 0, let text = try? await service.settings().downloadHours else { return nil }
         return try DownloadHours(text).opening(at: .now)
@@ -79,7 +79,7 @@ extension DownloadsListCommand {
 }
 
 extension DownloadHours {
-    /// Returns the local time of day at which these hours begin; nil if they have begun.
+    /// Returns the local time of day at which these hours begin; nil if the given time is within them.
     func opening(at time: Date, in calendar: Calendar = .current) -> String? {
         let parts = calendar.dateComponents([.hour, .minute, .second], from: time)
         let second = ((parts.hour ?? 0) * 60 + (parts.minute ?? 0)) * 60 + (parts.second ?? 0)
@@ -202,11 +202,11 @@ struct QueueArguments: ParsableArguments {
         }
     }
 
-    /// Changes the queue, and reports how many entries were changed.
+    /// Changes the queue, and reports the number of changed entries.
     ///
     /// - Parameters:
-    ///   - done: the resulting state of the entries: `paused`.
-    ///   - consent: asks before the whole queue is changed; nil to change it without a question.
+    ///   - done: the word for the resulting state of the entries, such as `paused`.
+    ///   - consent: the question to ask before the queue is changed; nil to change it without a question.
     func carryOut(_ act: DownloadAct, _ done: String, consent: BulkConsent? = nil) async throws {
         let names = try titles.map { try TitleName($0) }
         let start = try prefix.map { try TitleSelection.canonical($0) }
@@ -231,7 +231,7 @@ struct QueueArguments: ParsableArguments {
             json ? try JSONText.of(result) + "\n" : "\(Count.of(result.changed, "download")) \(done)\n")
     }
 
-    /// Returns the ids of titles; looks up a URL in the queue.
+    /// Returns the ids of titles. A URL is looked up in the queue.
     private static func ids(
         of names: [TitleName], _ contentID: String?, in vault: any VaultClient
     ) async throws -> [TitleID] {

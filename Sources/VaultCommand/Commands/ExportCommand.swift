@@ -109,7 +109,7 @@ struct ExportCommand: AsyncParsableCommand {
         if let failed { throw AlreadyReported(status: failed) }
     }
 
-    /// Creates the folder, readable only by its owner, unless it exists.
+    /// Creates the folder, which only its owner can read, unless it already exists.
     private static func makeFolder(_ path: String) throws {
         do {
             try FileManager.default.createDirectory(
@@ -119,7 +119,7 @@ struct ExportCommand: AsyncParsableCommand {
         }
     }
 
-    /// Exports a title, and shows the progress.
+    /// Exports a title while showing the progress.
     private static func export(
         _ reference: MediaReference, to path: String, replacing: Bool, from vault: Vault
     ) async throws {
@@ -131,20 +131,23 @@ struct ExportCommand: AsyncParsableCommand {
     }
 }
 
-/// Names for several titles in one folder; each name is used once, and fits every common file system.
+/// Chooses file names for several titles in one folder. Each name is used only once, and is allowed by every common
+/// file system.
 struct ExportNames {
     private var used: Set<String> = []
 
-    /// Maximum bytes of a name before its extension; 255 are allowed, and a title's id may follow.
+    /// The maximum number of bytes in a name before its extension. It is less than the 255 that file systems allow,
+    /// because a title's id may be appended.
     private static let maxBytes = 180
-    /// Characters that some file systems do not allow.
+    /// The characters that some file systems do not allow.
     private static let refused = Set("/\\:*?\"<>|".unicodeScalars)
 
-    /// Returns the name of the file or folder for a title: its own name, else the last part of its URL.
+    /// Returns the name of a title's file or folder, which is based on the title's own name, else on the last part of
+    /// its URL.
     mutating func name(of title: ListedDocument) -> String {
         let place = (try? MediaURL(title.url))?.path.split(separator: "/").last.map(String.init) ?? ""
         let (stem, ending) = Self.split(place.removingPercentEncoding ?? place)
-        // A title of several resources becomes a folder.
+        // A title with several resources becomes a folder, so its name has no extension.
         let suffix = title.title == nil ? ending : ""
         let wanted = title.name.map {
             suffix.isEmpty || !Self.ends($0, suffix) ? $0 : String($0.dropLast(suffix.count))
@@ -163,7 +166,7 @@ struct ExportNames {
         name.lowercased().hasSuffix(suffix.lowercased())
     }
 
-    /// Splits a file name before its extension: up to five letters and digits after a dot.
+    /// Splits a file name before its extension, which is up to five letters and digits after a dot.
     private static func split(_ name: String) -> (stem: String, ending: String) {
         guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return (name, "") }
         let ending = name[dot...]

@@ -180,7 +180,7 @@ struct DestroyCommand: AsyncParsableCommand {
         }
     }
 
-    /// Returns the id from the option, or as typed by the user.
+    /// Returns the id given as an option, else the one that the user types.
     private static func confirmation(_ given: String?, of id: String) async throws -> String {
         if let given { return given }
         guard Terminal.shared.canPrompt else {
@@ -228,7 +228,8 @@ struct AuditCommand: AsyncParsableCommand {
         guard report.isSound else { throw AlreadyReported(status: .integrity) }
     }
 
-    /// Reads the log with the keyring; if no key is named, the running service reads it.
+    /// Returns the checked log. The running service reads it if no key is named; otherwise, this process reads it with
+    /// the keyring.
     private func wholeLog() async throws -> AuditReport {
         try naming.check([])
         if !withoutKeys, let service = try await access.keylessService() { return try await service.audit() }
@@ -236,7 +237,7 @@ struct AuditCommand: AsyncParsableCommand {
         let hasKeyring = !withoutKeys && KeyAdministration.hasKeyring(place)
         let unlock = hasKeyring ? try await access.unlocking.unlock() : nil
         let report = try await KeyAdministration.audit(place, unlock: unlock)
-        // An empty log is sound, but a folder without a vault proves nothing.
+        // An empty log counts as sound, but a folder without a vault proves nothing.
         if report.receipts.isEmpty, report.faults.isEmpty { try await place.requireVault() }
         return report
     }

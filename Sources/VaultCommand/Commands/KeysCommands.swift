@@ -29,8 +29,8 @@ struct KeysListCommand: AsyncParsableCommand {
         try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : KeysText.text(document))
     }
 
-    /// Queries the service, which needs no key and knows the running operation; without a service, reads keyring and
-    /// index.
+    /// Returns the state of the keys from the service, for which no key is needed, and which knows the running
+    /// operation. If there is no service, the keyring and index are read.
     private func document() async throws -> KeysDocument {
         do {
             return try await RemoteVault(ControlClient(folder: try access.place.vault())).keys()
@@ -196,7 +196,7 @@ struct LockCommand: AsyncParsableCommand {
     @OptionGroup(title: "Vault")
     var place: PlaceOptions
 
-    // Accepted but unused: scripts pass the same options to every command.
+    // These options are accepted but unused, because scripts pass the same options to every command.
     @OptionGroup(visibility: .hidden) var unlocking: UnlockOptions
 
     @Flag(help: "Print a JSON object.")

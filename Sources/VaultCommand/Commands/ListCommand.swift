@@ -48,7 +48,7 @@ struct ListCommand: AsyncParsableCommand {
     func run() async throws {
         let selection = ListSelection(order: sort, filter: filter, search: search.map { TitleSearch(text: $0) })
         var listing = TitleListing(columns: json ? nil : columns, selection: selection, order: sort)
-        // Reported after the list, which is as complete as possible.
+        // Damage is reported after the list, which is as complete as possible.
         let damage: VaultError?
         if let service = try await access.keylessService() {
             damage = try await Self.add(titlesOf: service, to: &listing)
@@ -68,7 +68,7 @@ struct ListCommand: AsyncParsableCommand {
         if let damage { throw damage }
     }
 
-    /// Adds the titles of a vault; returns the error if some rows do not open.
+    /// Adds a vault's titles, and returns the error if some rows cannot be opened.
     private static func add(titlesOf vault: Vault, to listing: inout TitleListing) async throws -> VaultError? {
         do {
             for try await summary in vault.titles() { listing.add(ListedDocument(summary)) }
@@ -92,16 +92,16 @@ extension ListFilter: ExpressibleByArgument {}
 
 extension ListOrder: ExpressibleByArgument {}
 
-/// Collects titles, and prints them in order. Each page is prepared while the next is being read.
+/// Collects titles, and returns them as text in order. Each page is prepared while the next one is being read.
 private struct TitleListing {
-    /// One title, ready to be printed.
+    /// A title that is ready to be printed.
     private struct Line: Sendable {
         let place: ListPlace
         var cells: [ListCell] = []
         var json = ""
     }
 
-    /// Nil for JSON.
+    /// The columns of the table; nil for JSON output.
     let columns: [ListColumn]?
     let selection: ListSelection
     let order: ListOrder

@@ -61,7 +61,7 @@ struct VerifyCommand: AsyncParsableCommand {
         let naming = try await naming.naming(of: names, access.unlocking)
         let selection = selection
         let act = try await act(options) { vault in
-            // Everything includes resources that are not titles.
+            // With `--all`, no titles are named, because checking everything includes resources that are not titles.
             guard selection.prefix != nil else { return try await naming.references(to: names, in: vault) }
             let chosen = try await selection.titles(in: vault).compactMap(\.id).map(TitleName.id)
             return try await naming.references(to: chosen, in: vault)
@@ -71,10 +71,11 @@ struct VerifyCommand: AsyncParsableCommand {
         guard document.isSound else { throw AlreadyReported(status: document.remaining > 0 ? .integrity : .failed) }
     }
 
-    /// Returns the titles to check.
+    /// A closure that returns the titles to check.
     private typealias Titles = @Sendable (any VaultClient) async throws -> [MediaReference]
 
-    /// Returns the work: a repair needs the owner, a check does not. A service can do either, and records the result.
+    /// Returns the work to do. A repair must be done by the vault's owner, but a check need not. A service can do
+    /// either, and records the result.
     private func act(
         _ options: VerifyOptions, _ titles: @escaping Titles
     ) async throws -> @Sendable () async throws -> VerifyReport {
@@ -86,13 +87,13 @@ struct VerifyCommand: AsyncParsableCommand {
             do {
                 return try await opener.reading { try await Self.verify(LocalVault($0), options, titles) }
             } catch let error as VaultError where error.code == .olderKeyring {
-                // The owner changed the keys during the check: start again with the new ones.
+                // The owner changed the keys during the check, so the check starts again with the new keys.
                 return try await opener.reading { try await Self.verify(LocalVault($0), options, titles) }
             }
         }
     }
 
-    /// Checks a vault, and shows the progress.
+    /// Checks a vault while showing the progress.
     private static func verify(
         _ vault: any VaultClient, _ options: VerifyOptions, _ titles: Titles
     ) async throws -> VerifyReport {

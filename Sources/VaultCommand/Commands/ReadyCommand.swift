@@ -46,7 +46,7 @@ struct ReadyCommand: AsyncParsableCommand {
         guard report.isReady else { throw AlreadyReported(status: .failed) }
     }
 
-    /// - Parameter now: seconds since 1970.
+    /// - Parameter now: the current time in seconds since 1970.
     private func options(now: Int64) throws -> ReadinessOptions {
         let age = try verifiedWithin.map { try AgeArgument.parse($0, "--verified-within") }
         guard age != 0 else { throw UsageError("--verified-within must be more than 0") }
@@ -56,15 +56,15 @@ struct ReadyCommand: AsyncParsableCommand {
     }
 }
 
-/// The value of `--until`: `7d`, a day, which is included, or a time.
+/// The value of `--until`, which is a duration such as `7d`, a day, which is included, or a time.
 enum ReadyTime {
-    /// The forms, for help.
+    /// Examples of the value, for the help.
     static let forms = "7d, or a day such as 2027-01-31, which is included (UTC)"
 
-    /// - Parameter now: seconds since 1970.
+    /// - Parameter now: the current time in seconds since 1970.
     static func parse(_ text: String, now: Int64) throws -> Timestamp {
         let day = Timestamp(text + "T00:00:00Z").map { Timestamp(seconds: $0.seconds + 86_400) }
-        // A thousand years are enough, and stay far from every bound when added to any time.
+        // A thousand years suffice, and adding them to any time stays far from every bound.
         let after = Quantity.parse(text, in: AgeArgument.units, upTo: 366_000 * 86_400).map {
             Timestamp(seconds: now + $0)
         }
@@ -76,7 +76,7 @@ enum ReadyTime {
     }
 }
 
-/// The output of `ready` for people.
+/// Formats the output of `ready` for people.
 enum ReadyText {
     static func text(_ report: ReadinessReport, _ options: ReadinessOptions) -> String {
         let kind = options.hasDownloads ? "downloaded title" : "pinned title"
@@ -98,7 +98,7 @@ enum ReadyText {
         for title in report.unready { text += paragraph(title) }
         let more = report.unreadyTitles - report.unready.count
         if more > 0 { text += "and \(Count.of(more, "more title"))\n" }
-        // The first line names the vault if nothing else is missing.
+        // If only the vault itself is not ready, the first line already names it.
         let heading = report.titles > 0 && report.unreadyTitles == 0 ? "" : "the vault\n"
         if !report.findings.isEmpty { text += heading + report.findings.map { line($0, of: nil) }.joined() }
         return text
@@ -115,7 +115,7 @@ enum ReadyText {
         return "  " + Terminal.printable(finding.message) + remedy + "\n"
     }
 
-    /// Returns the command that helps; nil if no single command does.
+    /// Returns the command or commands that help; nil if there are none.
     private static func remedy(for cause: ReadinessCause, _ title: String) -> String? {
         switch cause {
         case .nothingChecked: "mediavault fetch, mediavault pin"
@@ -124,7 +124,7 @@ enum ReadyText {
         case .unreadable, .diskFull: nil
         case .queued: "mediavault downloads"
         case .evictable: "mediavault pin \(title)"
-        // A check by a process that does not own the vault records nothing.
+        // A repair is suggested, because a plain check by a process that does not own the vault is not recorded.
         case .unverified: "mediavault verify --repair"
         case .keyOperation: "mediavault keys list"
         case .accessEnds: "mediavault links list, mediavault token list"

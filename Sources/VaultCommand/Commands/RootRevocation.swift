@@ -2,9 +2,10 @@ import ArgumentParser
 import MediaVault
 import VaultService
 
-/// Makes a copied keyring worthless: creates a new root key, rewraps every key, and destroys the older generations.
+/// Makes copied keyrings worthless by creating a new root key, rewrapping every key, and destroying the older
+/// generations.
 struct RootRevocation: Sendable {
-    /// The key of the slot that the preceding order adds; nil if it adds none.
+    /// The key of the slot that the preceding order adds; nil if the order adds no slot.
     let new: Unlock?
     /// The keys of the other slots to keep.
     let kept: [SlotKey]
@@ -13,29 +14,31 @@ struct RootRevocation: Sendable {
 
     private var keys: [SlotKey] { [new].compactMap { $0.map { .unlock($0) } } + kept }
 
-    /// Returns the root rotation, to try before anything changes.
+    /// Returns the rotation of the root key, which is to be tried before anything changes.
     ///
-    /// - Parameter isServed: whether a service does the work, which finds secrets only in files and in its unit's
+    /// - Parameter isServed: whether a service does the work. A service finds secrets only in files and in its unit's
     ///   credentials.
-    /// - Throws: ``UsageError``; ``VaultError`` with code `invalidArgument` if this process has no credentials.
+    /// - Throws: ``UsageError`` if the service cannot find a secret, or ``VaultError`` with code `invalidArgument` if a
+    ///   credential is named, but this process has none.
     func newRoot(isServed: Bool) throws -> RootRotation {
         guard !isServed || keys.allSatisfy(\.isFoundByOthers) else {
             throw UsageError(
                 "--revoke needs the keys of the slots to keep, and a running service reads them only from a key or "
                     + "passphrase file or a credential of its unit; use one, or stop the service and run this again")
         }
-        // For a service, a credential name means a credential of the service's unit.
+        // If a service does the work, a credential name refers to a credential of the service's unit, so it is not
+        // resolved here.
         let own = isServed ? kept.filter { !$0.isCredentialName } : kept
         return RootRotation(
             openedBy: try own.map { try $0.unlock }, ownerHasOtherKeys: own.count < kept.count,
             droppingOtherSlots: dropsOtherSlots)
     }
 
-    /// Runs the revocation; tries to destroy every older generation, even if others cannot be destroyed.
+    /// Runs the revocation. It tries to destroy every older generation, even if some cannot be destroyed.
     ///
-    /// If it fails, prints how to continue.
+    /// If the revocation fails, a message states how to continue.
     ///
-    /// - Returns: the errors of the generations that had to stay.
+    /// - Returns: the errors for the generations that had to stay.
     func run(on vault: any VaultClient) async throws -> [VaultError] {
         let operations = ClientKeyOperations(vault, slots: keys, dropsOtherSlots: dropsOtherSlots)
         var done = 0
@@ -43,7 +46,8 @@ struct RootRevocation: Sendable {
             let progress = try await operations.carryOut(.rootRevocation) { done = $0.ended.count }
             return progress.ended.flatMap(\.outcome.kept)
         } catch let error as ServiceGone {
-            // The caller then does the work itself, unless some of it is already done.
+            // The caller then does the work in this process. If some of it has already been done, the remaining
+            // commands are stated first.
             if done > 0 { await Terminal.shared.say(Self.remainder(after: done)) }
             throw error
         } catch let error as VaultError {
@@ -56,10 +60,10 @@ struct RootRevocation: Sendable {
         }
     }
 
-    /// Reports what a removed unlock method can still open.
+    /// Reports what a removed unlock method can still open, given a copied keyring.
     ///
     /// - Parameter unretired: the result of ``run(on:)``; nil if there was no revocation.
-    /// - Throws: ``AlreadyReported`` if a generation had to stay, with the exit code that `keys retire` gives it.
+    /// - Throws: ``AlreadyReported`` if a generation had to stay, with the exit code that `keys retire` would have.
     static func tell(of way: String, _ unretired: [VaultError]?) async throws {
         guard let unretired else {
             await Terminal.shared.say(
@@ -82,15 +86,16 @@ struct RootRevocation: Sendable {
         throw AlreadyReported(status: ExitStatus(first.code))
     }
 
-    /// The codes with which a rotation of the root key is refused before it changes anything.
+    /// The codes of the errors with which a rotation of the root key is refused before it changes anything.
     private static let refusals: Set<VaultError.Code> = [
         .invalidArgument, .wrongKey, .busy, .owned, .noVault, .olderKeyring, .foreignKeyring,
     ]
 
-    /// Returns the message after an interruption: the state, and the commands with which to continue.
+    /// Returns the message to print after an interruption, which states what has been done and the commands with which
+    /// to continue.
     ///
     /// - Parameters:
-    ///   - done: how many steps of the revocation are known to be done.
+    ///   - done: the number of steps of the revocation that are known to be done.
     ///   - isRefused: whether the error shows that the next step changed nothing.
     static func remainder(after done: Int, isRefused: Bool = false) -> String {
         if done == 0, isRefused {
@@ -116,14 +121,15 @@ struct RootRevocation: Sendable {
 }
 
 extension RunbookProgress.Outcome {
-    /// The errors of the generations that had to stay.
+    /// The errors for the generations that had to stay.
     var kept: [VaultError] {
         guard case .retired(_, let kept) = self else { return [] }
         return kept
     }
 }
 
-/// The slots to keep when the root key is replaced; their keys are needed to seal the new root key for them.
+/// The options that name the slots to keep when the root key is replaced. Their keys are needed to seal the new root
+/// key for them.
 struct KeptSlots: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -148,7 +154,7 @@ struct KeptSlots: ParsableArguments {
 
     /// The names of the options that take a value.
     static let valueNames = ["--slot-key-file", "--slot-passphrase-file", "--slot-credential"]
-    /// The name of the flag.
+    /// The name of the option that takes no value.
     static let flagName = "--drop-slots"
     /// The names of the options, for messages.
     static let names = valueNames.joined(separator: ", ") + " and " + flagName
@@ -160,7 +166,7 @@ struct KeptSlots: ParsableArguments {
 
     /// Returns the keys of the slots to keep.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if one is not a valid credential name.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if a credential name is invalid.
     func keys(allowLoose: Bool) throws -> [SlotKey] {
         let environment = ProcessEnvironment.current
         let files: [Unlock] =
@@ -171,9 +177,9 @@ struct KeptSlots: ParsableArguments {
         return try files.map { .unlock($0) } + slotCredential.map { .credential(try CredentialName($0)) }
     }
 
-    /// Returns the keys of the slots to keep, with the key that unlocks the keyring for this command.
+    /// Returns the keys of the slots to keep, preceded by the key that unlocks the keyring for this command.
     ///
-    /// - Parameter opener: the opener with that key; nil if a service owns the vault.
+    /// - Parameter opener: the opener that has this command's key; nil if a service owns the vault.
     func keys(besides access: VaultAccess, _ opener: VaultOpener?) async throws -> [SlotKey] {
         [try await Self.own(access.unlocking, opener)]
             + (try keys(allowLoose: access.unlocking.allowLooseKeyFile))
@@ -182,16 +188,16 @@ struct KeptSlots: ParsableArguments {
     private static func own(_ unlocking: UnlockOptions, _ opener: VaultOpener?) async throws -> SlotKey {
         if let opener { return .unlock(opener.unlock) }
         switch try unlocking.source() {
-        // Do not prompt if a service runs: a typed passphrase cannot be passed on to it.
+        // If a service is running, there is no prompt, because a typed passphrase cannot be passed on to the service.
         case .prompt: throw SlotKey.unfound
-        // The service's unit has the credential; this process may not have it.
+        // The credential is that of the service's unit. This process may not have it.
         case .credential(let name): return .credential(name)
         default: return .unlock(try await unlocking.unlock())
         }
     }
 }
 
-/// Whether to make a removed unlock method worthless even with a copied keyring.
+/// The options to make a removed unlock method worthless even for someone with a copied keyring.
 struct RevokeOptions: ParsableArguments {
     @Flag(
         help: """
@@ -209,11 +215,11 @@ struct RevokeOptions: ParsableArguments {
         }
     }
 
-    /// Returns the requested revocation; nil if there is none.
+    /// Returns the requested revocation; nil if none is requested.
     ///
     /// - Parameters:
-    ///   - new: the key of the slot that the order adds.
-    ///   - unlocks: keys of slots to keep, in addition to those given by options.
+    ///   - new: the key of the slot that the preceding order adds; nil if it adds none.
+    ///   - unlocks: the keys of slots to keep, in addition to those that the options name.
     func revocation(new: Unlock? = nil, unlocks: [Unlock], allowLoose: Bool) throws -> RootRevocation? {
         guard revoke else { return nil }
         return RootRevocation(

@@ -84,7 +84,7 @@ struct RespondToLeakCommand: AsyncParsableCommand {
     @Flag(help: "Print a JSON object.")
     var json = false
 
-    /// Maximum bytes sealed per second by default; it leaves most of the disk to players.
+    /// The default maximum number of bytes sealed per second, which leaves most of the disk's speed to players.
     private static let rate: Int64 = 50_000_000
 
     func validate() throws {
@@ -113,7 +113,8 @@ struct RespondToLeakCommand: AsyncParsableCommand {
                 + "prevents that, and ends playback")
     }
 
-    /// Returns the command lines that continue a response. The slot keys apply only to the rotation.
+    /// Returns the command lines that continue a response. Once the rotation is done, the options for slots are
+    /// omitted, because they apply only to the rotation.
     static func again(_ given: GivenCommand) -> RunbookConsole.Again {
         let resumed = given.without(flags: ["--resume", KeptSlots.flagName], options: KeptSlots.valueNames)
         return RunbookConsole.Again(

@@ -1,13 +1,13 @@
 import MediaVault
 import VaultService
 
-/// Carries out a runbook for a user: announces its steps, asks before them, and prints their results.
+/// Carries out a runbook for a user. It announces the steps, asks before them, and prints their results.
 struct RunbookConsole: Sendable {
     /// The commands that continue after a failure.
     struct Again: Sendable {
-        /// Until the rotation is known to be done.
+        /// The command to use until the rotation is known to be done.
         let fromStart: String
-        /// Once the rotation is done.
+        /// The command to use once the rotation is done.
         let resumed: String
     }
 
@@ -19,16 +19,16 @@ struct RunbookConsole: Sendable {
     var isResumed = false
     /// The percentage of the held media to check before anything is destroyed.
     var sample = 0
-    /// Whether standard output gets one JSON object at the end, and standard error the text.
+    /// Whether to print a JSON object on standard output at the end, and the text on standard error.
     var isJSON = false
 
     /// Carries out a runbook.
     ///
     /// - Parameters:
-    ///   - connector: connects to the vault.
+    ///   - connector: the connector to the vault.
     ///   - slots: the keys of the slots to keep if the root key is replaced.
     ///   - dropsOtherSlots: whether to drop the slots that none of these keys opens.
-    ///   - runbook: chooses the steps, given the state of the keys.
+    ///   - runbook: returns the runbook to carry out, given the state of the keys.
     /// - Throws: ``AlreadyReported`` if anything was left undone.
     func run(
         on connector: VaultConnector, slots: [SlotKey] = [], dropsOtherSlots: Bool = false,
@@ -112,7 +112,7 @@ struct RunbookConsole: Sendable {
         return rest
     }
 
-    /// Announces a step, and lets the user stop before it.
+    /// Announces a step, and lets the user stop before the step begins.
     private func begin(_ step: KeyRunbook.Step, of runbook: KeyRunbook, on vault: any VaultClient) async throws {
         if case .retire = step, sample > 0 { try await check(vault) }
         try await say(text.announcement(step, of: runbook))
@@ -123,7 +123,8 @@ struct RunbookConsole: Sendable {
 
     /// Checks a sample of the held media.
     ///
-    /// - Throws: ``VaultError`` with code `integrity` if any of it is damaged, `storage` if some of it cannot be read.
+    /// - Throws: ``VaultError`` with code `integrity` if any of the sample is damaged, or `storage` if some of it
+    ///   cannot be read.
     private func check(_ vault: any VaultClient) async throws {
         let name = "checking \(sample) % of the held media"
         var display = ProgressDisplay(name)
@@ -177,16 +178,17 @@ struct RunbookConsole: Sendable {
     }
 }
 
-/// The command line of this run, for messages that state how to continue.
+/// The command line of this run, which is used in messages that state how to continue.
 struct GivenCommand: Hashable, Sendable {
-    /// The subcommand, or the script that runs it.
+    /// The name of the subcommand, or of the script that runs it.
     private let name: String
     private var options: [String]
 
     /// - Parameters:
-    ///   - subcommand: such as `keys renew`.
-    ///   - arguments: the arguments of this process; options may precede the words of the subcommand.
-    ///   - environment: names the script in `MEDIAVAULT_SCRIPT`, with the script's own options, quoted for a shell.
+    ///   - subcommand: the words of the subcommand, such as `keys renew`.
+    ///   - arguments: this process's arguments, in which options may precede the words of the subcommand.
+    ///   - environment: the environment, whose variable `MEDIAVAULT_SCRIPT` may contain the script's name and own
+    ///     options, quoted for a shell.
     init(
         _ subcommand: String, arguments: [String] = (try? ProcessInput.arguments()) ?? [],
         in environment: ProcessEnvironment = .current
@@ -203,7 +205,7 @@ struct GivenCommand: Hashable, Sendable {
     /// The command line, quoted for a shell.
     var text: String { ([name] + options.map(Self.quoted)).joined(separator: " ") }
 
-    /// Returns the command with a flag before its options.
+    /// Returns the command with a flag inserted before its options.
     func adding(_ flag: String) -> GivenCommand {
         var other = self
         other.options.insert(flag, at: 0)
@@ -212,7 +214,9 @@ struct GivenCommand: Hashable, Sendable {
 
     /// Returns the command without some of its options.
     ///
-    /// - Parameter options: the options to leave out that take a value.
+    /// - Parameters:
+    ///   - flags: the options without a value to leave out.
+    ///   - options: the options with a value to leave out.
     func without(flags: [String], options: [String] = []) -> GivenCommand {
         var (other, rest) = (self, self.options[...])
         other.options = []
@@ -231,7 +235,7 @@ struct GivenCommand: Hashable, Sendable {
     private static let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./:=@%+,".utf8)
 }
 
-/// The error that the user answered no.
+/// The error if the user chose to stop.
 private struct StoppedByUser: Error {
     let status = ExitStatus.failed
 }

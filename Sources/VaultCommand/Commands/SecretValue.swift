@@ -1,11 +1,11 @@
 import Foundation
 
-/// A value of a setting that is not typed literally: a secret from standard input, or the content of a file.
+/// Reads a setting's value that is not typed literally, but is a secret from standard input or the content of a file.
 enum SecretValue {
     /// The text that stands for a value from standard input.
     static let form = "-"
 
-    /// Returns a value; `-` is replaced by the first line of standard input.
+    /// Returns a value, or the first line of standard input if the value is `-`.
     static func read(_ value: String) throws -> String {
         guard value == form else { return value }
         guard let line = readLine(), !line.isEmpty else {
@@ -14,7 +14,7 @@ enum SecretValue {
         return line
     }
 
-    /// Returns the text of a file, to copy it into a setting.
+    /// Returns the text of a file, which is to be copied into a setting.
     ///
     /// - Parameter most: the maximum number of bytes that the setting accepts.
     static func file(_ path: String, atMost most: Int) throws -> String {
@@ -22,19 +22,19 @@ enum SecretValue {
         do {
             let file = try FileHandle(forReadingFrom: URL(filePath: path))
             defer { try? file.close() }
-            // One byte more shows that the file is too large.
+            // One byte more is read, so that the setting can refuse a file that is too large.
             bytes = try file.read(upToCount: most + 1) ?? Data()
         } catch {
             throw UsageError("the file \(path) cannot be read; name a readable file")
         }
-        // An empty text would remove the setting.
+        // An empty file is refused, because an empty text would remove the setting.
         guard !bytes.isEmpty else { throw UsageError("the file \(path) is empty; config unset removes the setting") }
-        // A long DER sequence begins like this; text does not.
+        // A long DER sequence begins with these bytes, and text does not.
         guard !bytes.starts(with: [0x30, 0x82]) else {
             throw UsageError(
                 "the file \(path) is in DER form; convert it to PEM first: openssl x509 -inform der -in FILE -out PEM")
         }
-        // The parts that matter are ASCII; comments may be in any encoding.
+        // The parts that matter are ASCII, and comments may be in any encoding.
         return String(decoding: bytes, as: UTF8.self)
     }
 }

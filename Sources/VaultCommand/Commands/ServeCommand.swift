@@ -113,7 +113,7 @@ struct ServeCommand: AsyncParsableCommand {
             try await serve(configuration, limits: limits, logger)
             logger.notice("the service has ended")
         } catch let error as VaultError {
-            // The error that ends the service is one line of its log, like every other event.
+            // The error that ends the service is logged as one line, like every other event.
             logger.error("\(error.text)", metadata: ["reason": "\(error.code)"])
             throw AlreadyReported(status: ExitStatus(error.code))
         } catch let error as ListenFailure {
@@ -122,7 +122,7 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    /// Opens the vault and serves it, until a signal ends the service.
+    /// Opens the vault, and serves it until a signal ends the service.
     private func serve(_ given: ServiceConfiguration, limits: StorageLimits?, _ logger: Logger) async throws {
         try await Self.naming(try access.place.vault()) { try await access.place.place().requireNoOwner() }
         let opener = try await access.opener()
@@ -138,7 +138,7 @@ struct ServeCommand: AsyncParsableCommand {
             isOpen.withLock { $0 = true }
             var configuration = service
             configuration.isMeantToRead = isMeantToRead
-            // The key is no longer needed, and keys lock must leave no key in memory.
+            // The key is no longer needed, and `keys lock` must leave no key in memory.
             opener.unlock.forget()
             let server = try VaultServer(vault: vault, configuration: configuration, logger: logger) { address in
                 let record = ServiceRecord(
@@ -147,7 +147,7 @@ struct ServeCommand: AsyncParsableCommand {
                 await Self.announce(record, of: folder, in: logger)
             }
             defer { ServiceRecord.remove(in: folder) }
-            // The default action of a hang-up would end the service silently.
+            // SIGHUP is handled, because its default action would end the service silently.
             let hangUps = SignalWatch([SIGHUP]) { _ in server.reload() }
             defer { hangUps.end() }
             try await server.run()
@@ -172,13 +172,13 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    /// Returns whether a vault that could not be opened for its owner can still be read: on a full disk, or on a
-    /// read-only file system.
+    /// Returns whether a vault that could not be opened as its owner can still be read, which is the case on a full
+    /// disk or a read-only file system.
     private static func canRead(after error: VaultError) -> Bool {
         error.code == .diskFull || error.hint == .writablePath
     }
 
-    /// Runs `body`; if another service owns the vault, the error names it.
+    /// Runs `body`. If another service owns the vault, the error that is thrown names that service.
     private static func naming(_ folder: String, _ body: () async throws -> Void) async throws {
         do {
             try await body()
@@ -190,12 +190,12 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    /// Announces the address of the service to the operator and to other commands.
+    /// Announces the service's address to the operator and to other commands.
     private static func announce(_ record: ServiceRecord, of folder: String, in logger: Logger) async {
         do {
             try await BlockingQueue("mediavault.record").run { try record.write(in: folder) }
         } catch {
-            // The service runs anyway; other commands just cannot find it by themselves.
+            // The service runs nevertheless, but other commands cannot find its address by themselves.
             logger.warning("other commands do not find this service by themselves", metadata: ["detail": "\(error)"])
         }
         logger.notice(

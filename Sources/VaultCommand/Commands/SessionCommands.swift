@@ -43,7 +43,7 @@ struct OpenCommand: AsyncParsableCommand {
         let address = try listen.map { try ListenAddress($0) } ?? listening.reachable
         let before = Set(try await service.sessions().sessions.map(\.id))
         let ticket = try await service.createSessionTicket()
-        // A browser does not send what follows the number sign, so the ticket appears in no log.
+        // The ticket follows a number sign, so the browser does not send it with the request, and it appears in no log.
         let link = "\(isSecure ? "https" : "http")://\(address)/#ticket=\(ticket.ticket)"
         guard !print else {
             try await StandardOutput.shared.write(link + "\n")
@@ -70,13 +70,14 @@ struct OpenCommand: AsyncParsableCommand {
 
 /// A page that redirects a browser to a link.
 ///
-/// Other users of this machine can see the arguments of a browser, but cannot read this file.
+/// The link is in a file rather than an argument, because other users of this machine can see the browser's arguments,
+/// but cannot read the file.
 private struct RedirectPage {
     private let folder: URL
     private let file: URL
 
     init(to link: String) throws {
-        // The user's own folder in memory, if the system has one.
+        // This is the user's own folder in memory, if the system has one.
         let own = ProcessEnvironment.current["XDG_RUNTIME_DIR"].flatMap { path in
             FileManager.default.isWritableFile(atPath: path) ? URL(filePath: path) : nil
         }
@@ -115,7 +116,7 @@ private struct RedirectPage {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = [opener, file.path]
-        // The browser does not need the paths of keys.
+        // These variables are removed, because the browser does not need the paths of keys.
         process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("MEDIAVAULT_") }
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = FileHandle.nullDevice
@@ -133,7 +134,7 @@ private struct RedirectPage {
             }
             process.terminationHandler = { tell($0.terminationStatus) }
             do { try process.run() } catch { return tell(127) }
-            // A browser that is still in the foreground by then has started.
+            // If the process is still running by then, the browser has started in the foreground.
             DispatchQueue.global().asyncAfter(deadline: .now() + 5) { tell(nil) }
         }
         guard status == nil || status == 0 else {

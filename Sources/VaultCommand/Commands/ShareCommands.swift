@@ -62,7 +62,7 @@ struct ShareArguments: ParsableArguments {
         let (selection, with) = (selection, with)
         let changed = try await Interruption.cancelling("some titles may be shared already") {
             try await connector.act { vault in
-                // Resolved before anything changes, so that a misspelt name shares nothing.
+                // All names are resolved before anything changes, so that nothing is shared if one is misspelt.
                 var viewers: [String?] = []
                 for name in with { viewers.append(try await ViewerName.id(of: name, in: vault)) }
                 let titles = try await Self.ids(of: names, selection, naming, in: vault)

@@ -42,7 +42,8 @@ struct InfoCommand: AsyncParsableCommand {
     }
 
     private static func text(_ summary: ResourceSummary) -> String {
-        // For a title of several resources, the ranges of its manifest would be meaningless.
+        // For a title with several resources, the held ranges would be those of its manifest, which are meaningless to
+        // the user.
         let content = summary.title.map(TitleText.facts) ?? facts(ofFile: summary)
         return FactText.text(
             [
@@ -73,10 +74,10 @@ struct StatusCommand: AsyncParsableCommand {
             json ? try JSONText.of(record) + "\n" : Self.text(record, folder))
     }
 
-    /// Queries the service, which needs no key and knows what is not yet in the index; without a service, reads the
-    /// index.
+    /// Returns the status from the service, for which no key is needed, and which knows what is not yet in the index.
+    /// If there is no service, the index is read.
     ///
-    /// - Returns: nil if the service is locked.
+    /// - Returns: the status; nil if the service is locked.
     private func status(in folder: String) async throws -> StatusDocument? {
         do {
             return try await RemoteVault(ControlClient(folder: folder)).status()
@@ -87,7 +88,7 @@ struct StatusCommand: AsyncParsableCommand {
         }
     }
 
-    /// Returns whether keys or media could be written to swap unencrypted, and how to prevent it.
+    /// Returns a text that states whether keys or media could be written to swap unencrypted, and how to prevent this.
     static func memory(_ status: StatusDocument) -> String {
         let keys =
             status.keysLocked
@@ -146,7 +147,8 @@ struct ExplainCommand: AsyncParsableCommand {
             json ? try JSONText.of(document) + "\n" : ExplanationText.text(document))
     }
 
-    /// Queries the service, which knows its own answers; without a service, reads the index.
+    /// Returns the explanation from the service, which knows its own answers. If there is no service, the index is
+    /// read.
     private func explanation(of name: TitleName, _ naming: TitleNaming) async throws -> ExplanationDocument {
         let service = RemoteVault(ControlClient(folder: try access.place.vault()))
         do {
@@ -160,16 +162,16 @@ struct ExplainCommand: AsyncParsableCommand {
     }
 }
 
-/// Looks up what a vault holds of the title that an argument names.
+/// Looks up what a vault holds of a title.
 enum HeldTitle {
-    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know it.
+    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know the title.
     static func summary(
         of name: TitleName, _ naming: TitleNaming, in vault: any VaultClient
     ) async throws -> ResourceSummary {
         try await summary(of: naming.reference(to: name, in: vault), in: vault)
     }
 
-    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know it.
+    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know the title.
     static func summary(of reference: MediaReference, in vault: any VaultClient) async throws -> ResourceSummary {
         guard let summary = try await vault.resource(reference) else {
             if let error = try await unknown(reference, in: vault) { throw error }
@@ -178,7 +180,8 @@ enum HeldTitle {
         return summary
     }
 
-    /// Returns the error for a URL that a vault knows only with content ids; nil if it does not know the URL at all.
+    /// Returns the error for a URL that a vault knows only with content ids; nil if it does not know the URL at all, or
+    /// if `reference` does not name a title by its URL alone.
     static func unknown(_ reference: MediaReference, in vault: any VaultClient) async throws -> VaultError? {
         guard reference.titleID == nil, reference.contentID == nil else { return nil }
         let wanted = reference.url.canonical

@@ -1,9 +1,10 @@
 import MediaVault
 import VaultService
 
-/// Changes the slots of a keyring: this process unlocks the keyring file, and the vault's owner applies the order.
+/// Changes the slots of a keyring. This process unlocks the keyring file and issues an order, which the vault's owner
+/// applies.
 ///
-/// No secret is sent to the service this way. The count of backups is changed in the same way.
+/// This way, no secret is sent to the service. The count of backups is changed in the same way.
 struct SlotChanger: Sendable {
     private let connector: VaultConnector
     let orders: KeyringOrderIssuer
@@ -12,7 +13,7 @@ struct SlotChanger: Sendable {
     /// Whether a service owns the vault.
     private let isServed: Bool
 
-    /// Unlocks the keyring; prompts if no key is named.
+    /// Creates the changer by unlocking the keyring, after prompting for a passphrase if no key is named.
     init(_ access: VaultAccess, _ waiting: WaitOption) async throws {
         let opener = try await access.opener()
         let client = ControlClient(folder: opener.place.folder)
@@ -24,14 +25,15 @@ struct SlotChanger: Sendable {
             waitsForOwner: waiting.waitsForOwner)
     }
 
-    /// Returns the new root key of a revocation, with which to try the preceding order; nil if there is no revocation.
+    /// Returns a revocation's rotation of the root key, which is to be tried together with the preceding order; nil if
+    /// there is no revocation.
     ///
     /// - Throws: as ``RootRevocation/newRoot(isServed:)``.
     func newRoot(of revocation: RootRevocation?) throws -> RootRotation? { try revocation?.newRoot(isServed: isServed) }
 
-    /// Makes the owner apply an order, and then the revocation.
+    /// Makes the vault's owner apply an order, and then carry out the revocation.
     ///
-    /// - Parameter done: a message to print once the order is applied, even if the revocation fails.
+    /// - Parameter done: the message to print once the order has been applied, even if the revocation then fails.
     /// - Returns: as ``RootRevocation/run(on:)``; nil if there is no revocation.
     @discardableResult
     func carryOut(

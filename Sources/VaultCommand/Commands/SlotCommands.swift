@@ -57,7 +57,7 @@ struct SlotListCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "Vault") var place: PlaceOptions
 
-    // Accepted but unused: scripts pass the same options to every command.
+    // These options are accepted but unused, because scripts pass the same options to every command.
     @OptionGroup(visibility: .hidden) var unlocking: UnlockOptions
 
     @Flag(help: "Print a JSON object.")

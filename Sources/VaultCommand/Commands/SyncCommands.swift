@@ -19,7 +19,7 @@ struct SyncCommand: AsyncParsableCommand {
         ], defaultSubcommand: SyncOnceCommand.self)
 }
 
-/// Which titles of a list to fetch, and which to keep.
+/// The options that state which titles of a list to fetch, and which to keep.
 struct SyncChoices: ParsableArguments {
     @Option(help: ArgumentHelp("Name of the subscription (default: that of the feed).", valueName: "name"))
     var name: String?
@@ -63,9 +63,9 @@ struct SyncChoices: ParsableArguments {
         }
     }
 
-    /// Returns the choices.
+    /// Returns the choices that the options state.
     ///
-    /// - Parameter interval: the seconds between two runs by a service; nil to run only by hand.
+    /// - Parameter interval: the number of seconds between a service's runs; nil to run only by hand.
     func choices(every interval: Int64?) -> Subscription.Choices {
         var choices = Subscription.Choices()
         (choices.name, choices.newest, choices.interval) = (name, newest, interval)
@@ -122,7 +122,7 @@ struct SyncOnceCommand: AsyncParsableCommand, TakesArguments {
                 return try await run.run(SyncOrder(order, list: list, isDryRun: run.isDryRun), in: vault)
             }
         }
-        // The vault gets the file's entries rather than the file, so it cannot report these repairs.
+        // The vault gets the file's entries rather than the file itself, so its report does not include these repairs.
         outcome.document.repairs += source.file?.repairs ?? []
         try await run.report(outcome)
         guard outcome.status == .done else { throw AlreadyReported(status: outcome.status) }
@@ -241,7 +241,7 @@ struct SyncRunCommand: AsyncParsableCommand {
         guard status == .done else { throw AlreadyReported(status: status) }
     }
 
-    /// Runs a subscription; reports an error, so that the next one can run.
+    /// Runs a subscription. An error is reported rather than thrown, so that the next subscription can run.
     private static func run(
         _ subscription: SubscriptionDocument, _ run: SyncRun, in vault: any VaultClient
     ) async throws -> ExitStatus {
@@ -315,11 +315,12 @@ struct SyncRemoveCommand: AsyncParsableCommand {
     }
 }
 
-/// The name of a subscription, as an argument.
+/// The name or id by which an argument identifies a subscription.
 enum SubscriptionName {
-    /// Returns the subscriptions that arguments name; without arguments, all feeds that are not gone permanently.
+    /// Returns the subscriptions that arguments name, or, without arguments, all feeds that are not gone permanently.
     ///
-    /// - Throws: ``VaultError`` with code `notHeld` if a name does not exist, so that nothing is done.
+    /// - Throws: ``VaultError`` with code `notHeld` if any of the names does not exist, so that the caller does
+    ///   nothing.
     static func find(_ names: [String], in vault: any VaultClient) async throws -> [SubscriptionDocument] {
         let all = try await vault.subscriptions().subscriptions
         guard !names.isEmpty else { return all.filter { $0.url != nil && !$0.gone } }

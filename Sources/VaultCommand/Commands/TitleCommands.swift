@@ -153,9 +153,9 @@ struct TitleArguments: ParsableArguments {
 
     func validate() throws { try selection.check(beside: titles, naming) }
 
-    /// Runs `act` on every title; reports failures, and exits with the code of the first one.
+    /// Runs `act` on each title. Failures are reported, and the exit code is that of the first failure.
     ///
-    /// - Parameter verb: what `act` does with a title, for the question.
+    /// - Parameter verb: the verb with which the question to the user describes what `act` does with a title.
     func act(to verb: String, _ act: @escaping Act) async throws {
         let naming = try await naming.naming(of: titles.compactMap { try? TitleName($0) }, access.unlocking)
         let connector = try await access.connector(waiting)
@@ -190,7 +190,7 @@ struct TitleArguments: ParsableArguments {
             let name = try TitleName(text)
             let reference = try await naming.reference(to: name, in: vault)
             url = url ?? reference.url.absoluteString
-            // Looked up before the act, after which the title may be gone.
+            // The id is looked up before the act, because the title may be gone afterwards.
             if isPrinted, id == nil { id = try await vault.resource(reference)?.id }
             let outcome = try await act(vault, reference)
             if !isPrinted {
@@ -208,7 +208,8 @@ struct TitleArguments: ParsableArguments {
         return record
     }
 
-    /// Returns a failure with a better explanation, if the vault holds a URL only with content ids.
+    /// Returns a failure with a better explanation if the vault knows the URL only with content ids; otherwise, returns
+    /// the failure unchanged.
     private static func explained(
         _ failure: VaultError, _ text: String, _ naming: TitleNaming, in vault: any VaultClient
     ) async -> VaultError {

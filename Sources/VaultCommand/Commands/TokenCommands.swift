@@ -149,7 +149,7 @@ struct LinksRevokeCommand: AsyncParsableCommand {
 
 /// The options of a command that revokes tokens, links or sessions.
 struct RevocationArguments: ParsableArguments {
-    /// The help of the names.
+    /// The help for the argument that takes names.
     static let help = ArgumentHelp("Names or ids, as list prints them.", valueName: "name")
 
     @Flag(help: "Revoke all of them.")
@@ -171,7 +171,8 @@ struct RevocationArguments: ParsableArguments {
         }
     }
 
-    /// Revokes what the arguments name; if one of the names does not exist, revokes nothing.
+    /// Revokes the tokens, links or sessions that the arguments name. If any of the names does not exist, nothing is
+    /// revoked.
     func revoke(_ names: [String], _ family: AccessGrant.Family) async throws {
         let connector = try await access.connector(waiting)
         let isAgreed = yes
@@ -193,7 +194,7 @@ struct RevocationArguments: ParsableArguments {
         if json { try await StandardOutput.shared.write(try JSONText.of(["revoked": count]) + "\n") }
     }
 
-    /// Asks whether to revoke all of them, including those that cannot be read.
+    /// Asks the user whether to revoke the whole family, including records that cannot be read.
     private static func ask(_ family: AccessGrant.Family, _ what: String, in vault: any VaultClient) async throws {
         let count: Int
         switch family {
@@ -217,10 +218,10 @@ struct RevocationArguments: ParsableArguments {
             switch family {
             case .tokens: try await vault.tokens().tokens.map { ($0.id, $0.name) }
             case .links: try await vault.links().links.map { ($0.id, $0.name) }
-            // Browsers of one kind have the same name, so sessions are known only by id.
+            // Browsers of the same kind have the same name, so a session can be named only by its id.
             case .sessions: try await vault.sessions().sessions.map { ($0.id, nil) }
             }
-        // The same one may be named twice, by its name and by its id.
+        // Duplicates are dropped, because the user may name the same one both by its name and by its id.
         var chosen: [String] = []
         for name in names {
             guard let found = known.first(where: { $0.1 == name }) ?? known.first(where: { $0.0 == name }) else {
@@ -236,20 +237,20 @@ struct RevocationArguments: ParsableArguments {
     }
 }
 
-/// The texts of lists of tokens, links and sessions.
+/// The texts that are used to list tokens, links and sessions.
 enum IssuedText {
-    /// Returns a table; empty without rows.
+    /// Returns a table; empty if there are no rows.
     static func table(_ heading: [String], _ rows: [[String]]) -> String {
         rows.isEmpty ? "" : TextTable.text([heading] + rows)
     }
 
-    /// Returns the day of a time.
+    /// Returns the date part of a time.
     static func day(_ time: Timestamp) -> String { String(time.description.prefix(10)) }
 
-    /// Returns the expiry in the form that the option accepts.
+    /// Returns a time of expiry in the form that the option accepts.
     static func expiry(_ time: Timestamp?) -> String { time.map { "\($0)" } ?? "never" }
 
-    /// Reports how many records cannot be read.
+    /// Reports the number of records that cannot be read.
     static func warn(ofDamaged count: Int) async {
         guard count > 0 else { return }
         await Terminal.shared.say(
@@ -258,7 +259,7 @@ enum IssuedText {
     }
 }
 
-/// A scope by its name.
+/// A scope, identified by its name.
 enum ScopeArgument: String, CaseIterable, ExpressibleByArgument, Sendable {
     case metrics, read, play, admin
 
@@ -273,7 +274,8 @@ enum ScopeArgument: String, CaseIterable, ExpressibleByArgument, Sendable {
 }
 
 extension VaultAccess {
-    /// Queries the running service, which needs no key; without a service, reads the vault.
+    /// Asks a question of the running service, for which no key is needed. If there is no service, the vault is opened
+    /// for reading.
     func asking<Value>(_ question: (any VaultClient) async throws -> Value) async throws -> Value {
         do {
             return try await question(RemoteVault(ControlClient(folder: try place.vault())))

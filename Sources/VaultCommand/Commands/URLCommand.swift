@@ -81,7 +81,8 @@ struct URLCommand: AsyncParsableCommand {
         }
     }
 
-    /// Creates the links. Only the vault knows titles by id, and links with a name.
+    /// Creates the links. The keyring alone suffices unless titles are named by id or links have a name, both of which
+    /// only the vault knows.
     private func linked(_ names: [TitleName], _ naming: TitleNaming, _ details: LinkDetails) async throws
         -> LinkedTitles
     {
@@ -130,12 +131,12 @@ struct URLCommand: AsyncParsableCommand {
         return LinkedTitles(titles: titles, links: try await vault.createLinks(to: references, details))
     }
 
-    /// Returns the scheme and authority of the service, and whether the service is neither named nor running.
+    /// Returns the service's scheme and authority, and whether the service is neither named nor running.
     private func service() async throws -> (address: String, isMissing: Bool) {
-        // The link needs no vault: a missing vault or folder is not an error.
+        // A missing vault or folder is not an error, because a link can be created without a vault.
         let folder = try? access.place.vault()
         let running: ServiceRecord? = if let folder { try await ServiceProbe.running(in: folder) } else { nil }
-        // Port 0 is not a port: the system chose one when the service started.
+        // Port 0 means that the system chose the port when the service started, so it is ignored here.
         guard let named = try ListenAddress.named(listen)?.reachable, named.port != 0 else {
             return (running?.address ?? "http\(tls ? "s" : "")://\(ListenAddress.standard)", running == nil)
         }
@@ -145,7 +146,8 @@ struct URLCommand: AsyncParsableCommand {
 }
 
 extension URLCommand {
-    /// Reports that nothing plays the links yet, or that the program at the address does not serve this vault.
+    /// Reports that no service plays the links yet, or that the program at the default address does not serve this
+    /// vault.
     private static func warnOfNoService() async {
         let address = ListenAddress.standard
         await Terminal.shared.say(
@@ -156,15 +158,15 @@ extension URLCommand {
     }
 }
 
-/// Titles with the links that were created for them, in the same order.
+/// Titles, and the links that were created for them in the same order.
 struct LinkedTitles: Sendable {
     struct Title: Sendable {
         let url: MediaURL
         let name: String?
-        /// The playing time in seconds; nil if unknown.
+        /// The playing time in seconds; nil if it is unknown.
         let duration: Int64?
 
-        /// Creates a title of which only the URL is known.
+        /// Creates an entry for a title of which only the URL is known.
         init(url: MediaURL) { (self.url, name, duration) = (url, nil, nil) }
 
         init(_ title: ListedDocument, _ url: MediaURL) {
@@ -184,7 +186,7 @@ struct LinkedTitles: Sendable {
         }
     }
 
-    /// Returns the entries of a playlist.
+    /// Returns the links as entries of a playlist.
     func entries(at service: String) -> [M3UPlaylist.Entry] {
         zip(titles, links.paths).map { title, path in
             M3UPlaylist.Entry(

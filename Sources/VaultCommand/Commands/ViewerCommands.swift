@@ -218,14 +218,15 @@ struct ViewersRemoveCommand: AsyncParsableCommand {
     }
 }
 
-/// The source of a viewer's PIN: never an argument, because other processes can read arguments.
+/// The option that names the source of a viewer's PIN. The PIN itself is never an argument, because other processes can
+/// read arguments.
 struct PINOptions: ParsableArguments {
     @Option(help: ArgumentHelp("File that contains the PIN.", valueName: "file"), completion: .file())
     var pinFile: String?
 
-    /// Returns the PIN; nil if none is given.
+    /// Returns the PIN; nil if no PIN is given.
     ///
-    /// - Parameter asks: whether to prompt for it at the terminal if there is no file.
+    /// - Parameter asks: whether to prompt for the PIN at the terminal if no file is named.
     func pin(asks: Bool, _ unlocking: UnlockOptions) async throws -> PIN? {
         if let pinFile {
             let path = try ProcessEnvironment.current.absolute(pinFile)
@@ -235,7 +236,7 @@ struct PINOptions: ParsableArguments {
     }
 }
 
-/// A viewer as arguments name them.
+/// The name or id by which an argument identifies a viewer.
 enum ViewerName {
     static let help = ArgumentHelp("The name of a viewer, or the id, as list --json prints it.", valueName: "name")
 

@@ -2,14 +2,14 @@ import ArgumentParser
 import MediaVault
 import VaultService
 
-/// The words that a shell offers for an argument, from the running service.
+/// The completions that a shell offers for an argument, with words from the running service.
 ///
-/// Completion never prompts for a key, never keeps the shell waiting for long, and prints nothing if it has no words.
+/// A completion never prompts for a key, never keeps the shell waiting for long, and prints nothing if it has no words.
 enum ServiceCompletion {
-    /// Queries a service, and adds the words from its answer.
+    /// A closure that queries a service, and adds the words from its answer to the offers.
     typealias Question = @Sendable (RemoteVault, Offers) async throws -> Void
 
-    /// The longest wait for an answer; the words that arrived by then are offered.
+    /// The longest time to wait for an answer. The words that have arrived by then are offered.
     private static let patience: Duration = .milliseconds(900)
 
     /// Returns a completion that queries the service.
@@ -26,13 +26,13 @@ enum ServiceCompletion {
                 try? await Task.sleep(for: patience)
                 end.yield()
             }
-            // The process ends after the answer, and ends the slower task with it.
+            // The process ends once the words are printed, which also ends the slower of the two tasks.
             _ = await ends.first { _ in true }
             return offers.lines(for: CompletionShell.requesting)
         }
     }
 
-    /// Returns the vault's folder, which the preceding words may name.
+    /// Returns the vault's folder, which the preceding words on the command line may name.
     static func folder(
         named words: [String], in environment: ProcessEnvironment = .current
     ) -> String? {
@@ -41,7 +41,7 @@ enum ServiceCompletion {
             if word == "--vault", index + 1 < words.count { folder = words[index + 1] }
             if word.hasPrefix("--vault=") { folder = String(word.dropFirst("--vault=".count)) }
         }
-        // The shell passes words as typed.
+        // The shell passes words as they were typed, so a tilde must be expanded here.
         if let typed = folder, typed.hasPrefix("~/"), let home = environment["HOME"] {
             folder = home + typed.dropFirst()
         }
@@ -49,7 +49,7 @@ enum ServiceCompletion {
         return try? place?.vault(in: environment)
     }
 
-    /// Held titles, by their ids.
+    /// The completion with the ids of the titles in the vault.
     static let titles = kind { vault, offers in
         var next: String?
         repeat {
@@ -59,7 +59,7 @@ enum ServiceCompletion {
         } while next != nil && !offers.isFull
     }
 
-    /// Titles in the download queue, by their ids.
+    /// The completion with the ids of the titles in the download queue.
     static let queue = kind { vault, offers in
         for download in try await vault.allDownloads().downloads where download.queued {
             offers.add(download.id.description, download.shownName)
@@ -88,7 +88,7 @@ enum ServiceCompletion {
         }
     }
 
-    /// Key generations that are not destroyed.
+    /// The completion with the numbers of the key generations that have not been destroyed.
     static let generations = kind { vault, offers in
         for generation in try await vault.keys().generations where generation.state != .retired {
             offers.add("\(generation.number)", generation.state.rawValue)
@@ -101,7 +101,7 @@ final class Offers: Sendable {
     private let prefix: String
     private let found = Locked<[(word: String, description: String)]>([])
 
-    /// Maximum words: nobody reads more, and a shell takes long for them.
+    /// The maximum number of words. Nobody reads more, and more would take a shell a long time.
     private static let most = 1000
     private static let longestDescription = 60
 
@@ -110,7 +110,7 @@ final class Offers: Sendable {
 
     var isFull: Bool { found.withLock { $0.count >= Self.most } }
 
-    /// Adds a word if it has the prefix and a shell takes it literally.
+    /// Adds a word if it begins with the prefix and a shell takes it literally.
     func add(_ word: String?, _ description: String) {
         guard let word, word.hasPrefix(prefix), Self.isPlain(word) else { return }
         found.withLock { if $0.count < Self.most { $0.append((word, Self.plain(description))) } }
@@ -121,7 +121,7 @@ final class Offers: Sendable {
         if let name, Self.isPlain(name) { add(name, description) } else { add(id, name ?? description) }
     }
 
-    /// Returns the lines that a shell's completion reads, sorted by description.
+    /// Returns the lines that a shell's completion script reads, sorted by description.
     func lines(for shell: CompletionShell?) -> [String] {
         let all = found.withLock(\.self).sorted { ($0.description, $0.word) < ($1.description, $1.word) }
         let separator = shell == .zsh ? ":" : shell == .fish ? "\t" : nil
@@ -130,7 +130,8 @@ final class Offers: Sendable {
         }
     }
 
-    /// Returns whether a shell takes a word literally: bash expands the words that it completes.
+    /// Returns whether a shell takes a word literally. Other words are unsafe, because bash expands the words that it
+    /// completes.
     private static func isPlain(_ word: String) -> Bool {
         !word.isEmpty && !word.hasPrefix("-")
             && word.utf8.allSatisfy { byte in
@@ -141,7 +142,8 @@ final class Offers: Sendable {
             }
     }
 
-    /// Returns a description with only letters, digits, blanks and harmless marks: an origin chooses the name.
+    /// Returns a description in which only letters, digits, blanks and harmless marks are kept, because an origin may
+    /// have chosen the name.
     private static func plain(_ description: String) -> String {
         String(
             description.prefix(longestDescription).map { letter in

@@ -1,23 +1,23 @@
 import MediaVault
 import VaultService
 
-/// Puts titles into the download queue, which a service works through: all of them, or none.
+/// Puts either all of the given titles or none of them into the download queue, which a service works through.
 struct DetachedFetch: Sendable {
     let orders: [FetchOrder]
     let naming: TitleNaming
     let options: DownloadOptions
     /// The picture to set as the title's cover, if there is only one title; nil for none.
     var cover: [UInt8]?
-    /// Whether to run them before all others.
+    /// Whether to run these downloads before all others in the queue.
     let isFirst: Bool
     /// Whether to show only errors.
     let isQuiet: Bool
     let isJSON: Bool
 
-    /// Maximum titles listed individually at a terminal.
+    /// The maximum number of titles listed individually at a terminal.
     private static let mostNamed = 20
 
-    /// Queues the titles, and reports either the queued ones, or what kept all of them out of the queue.
+    /// Queues the titles, and reports either the queued titles, or the reasons why none could be queued.
     func run(_ connector: VaultConnector) async throws {
         let (queued, failed, isServed) = try await Interruption.cancelling("the queue may have changed") {
             try await connector.act { vault in try await queue(in: vault) }

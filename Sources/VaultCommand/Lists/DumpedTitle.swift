@@ -1,17 +1,19 @@
 import Foundation
 import MediaVault
 
-/// A title from a line of `yt-dlp --dump-json`: where its media is, how to request it, and its name.
+/// A title from a line of `yt-dlp --dump-json`, with its media's URL, the fields with which to request it, and its
+/// name.
 struct DumpedTitle: Sendable {
     let url: MediaURL
-    /// The display name; nil if it has none.
+    /// The display name; nil if the title has none.
     let title: String?
-    /// The request fields, only for the origin of ``url``.
+    /// The request fields, which are sent only to the origin of ``url``.
     let fields: HeaderFields
 
-    /// Reads a line.
+    /// Parses a line.
     ///
-    /// - Throws: ``VaultError`` with code `invalidURL`; its message repeats nothing from the line.
+    /// - Throws: ``VaultError`` with code `invalidURL` if the line cannot be used. The message repeats nothing from the
+    ///   line.
     init(_ line: [UInt8]) throws {
         let page: Page
         do {
@@ -36,10 +38,10 @@ struct DumpedTitle: Sendable {
         }
     }
 
-    /// Returns the URL of the media, and the fields that the line states only for that URL.
+    /// Returns the media's URL, and the fields that the line states only for that URL.
     ///
-    /// The URL is the page's file or manifest; else the format with picture and sound, or the manifest that names all
-    /// formats; else the page itself, if it is a media file.
+    /// The URL is that of the page's file or manifest, else of the format with picture and sound, else of the manifest
+    /// that names all formats, else of the page itself, if it is a media file.
     private static func media(of page: Page) throws -> (String, [String: String?]?) {
         if let address = page.whole.address { return (address, nil) }
         let formats = page.formats ?? []
@@ -52,7 +54,8 @@ struct DumpedTitle: Sendable {
         guard formats.isEmpty else {
             throw refusal("picture and sound are in files of their own; choose one file with yt-dlp -f b")
         }
-        // A page that yt-dlp passes on is not media, unless it is a file of the kind that yt-dlp found.
+        // A page whose URL yt-dlp merely passes on is not media, unless its name has the extension of the kind that
+        // yt-dlp found.
         if let address = page.page, let kind = page.kind, kind != "html",
             (try? MediaURL(address))?.path.lowercased().hasSuffix(".\(kind.lowercased())") == true
         {
@@ -64,7 +67,7 @@ struct DumpedTitle: Sendable {
     private static func refusal(_ message: String) -> VaultError { VaultError(.invalidURL, message) }
 }
 
-/// The members that are read; all others may be anything.
+/// The members of a line that are read. All other members are ignored.
 private struct Page: Decodable {
     let type: String?
     let title: String?
@@ -72,7 +75,7 @@ private struct Page: Decodable {
     let kind: String?
     let fields: [String: String?]?
     let formats: [Format]?
-    /// The page itself as its only format.
+    /// The page itself, read as if it were a format.
     let whole: Format
 
     private enum CodingKeys: String, CodingKey {
@@ -112,10 +115,12 @@ private struct Page: Decodable {
             case fields = "http_headers"
         }
 
-        /// Whether the format has both picture and sound; if it does not state one of them, that one counts as present.
+        /// Whether the format has both picture and sound. If it states nothing about one of them, that one counts as
+        /// present.
         var hasAll: Bool { picture != "none" && sound != "none" }
 
-        /// The URL to fetch; for DASH, the manifest's, because the other is only the folder of the segments.
+        /// The URL to fetch. For DASH, this is the manifest's URL, because the other URL only names the segments'
+        /// folder.
         var address: String? { transport?.hasPrefix("http_dash_segments") == true ? manifest : url }
     }
 }

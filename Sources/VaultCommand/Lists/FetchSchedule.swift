@@ -1,28 +1,28 @@
-/// Decides which titles of a list are fetched at the same time: a pure value.
+/// Decides which titles of a list are fetched at the same time. It is a pure value.
 ///
-/// Hosts take turns, so that a list that begins with many titles of one host keeps the others busy, too.
+/// Hosts take turns, so that other hosts are kept busy even if a list begins with many titles from one host.
 struct FetchSchedule: Sendable {
     private struct Host: Sendable {
-        /// The numbers of its titles, the next one last.
+        /// The numbers of the host's waiting titles, with the next one last.
         var waiting: [Int] = []
         var running = 0
     }
 
-    /// Maximum titles at a time, overall and per host.
+    /// The maximum number of titles at a time, overall and per host.
     let (most, mostOfHost): (Int, Int)
     private var hosts: [String: Host] = [:]
-    /// The hosts with titles that may begin; each at most once, the next one first.
+    /// The hosts that have titles that may begin. Each host occurs at most once, and the next one comes first.
     private var turns: NameQueue
     private(set) var running = 0
 
-    /// The default number of titles at a time, overall and per host.
+    /// The default maximum number of titles at a time, overall and per host.
     static let usual = (titles: 3, ofHost: 2)
-    /// The numbers of titles at a time that the user may choose.
+    /// The range of numbers of titles at a time that the user may choose.
     static let range = 1...16
 
     /// - Parameters:
     ///   - hosts: the host of each title, in the order of the list.
-    ///   - most: the titles at a time, regardless of their hosts; nil for the defaults.
+    ///   - most: the maximum number of titles at a time, regardless of their hosts; nil for the defaults.
     init(_ hosts: [String], most: Int? = nil) {
         (self.most, mostOfHost) = most.map { ($0, $0) } ?? (Self.usual.titles, Self.usual.ofHost)
         turns = NameQueue()
@@ -44,11 +44,11 @@ struct FetchSchedule: Sendable {
         return number
     }
 
-    /// Records that a title no longer receives bytes from its host.
+    /// Records that a title is no longer receiving bytes from its host.
     mutating func end(host name: String) {
         guard var host = hosts[name], host.running > 0 else { return }
         running -= 1
-        // The host was not in the queue only because it had reached its limit.
+        // A host at its limit was not put back into the queue, so it is put back now.
         if host.running == mostOfHost, !host.waiting.isEmpty { turns.append(name) }
         host.running -= 1
         hosts[name] = host

@@ -8,28 +8,29 @@ struct ListFetch: Sendable {
     let options: DownloadOptions
     /// The picture to set as the title's cover, if there is only one title; nil for none.
     var cover: [UInt8]?
-    /// How many titles to fetch at a time; nil for the default.
+    /// The maximum number of titles to fetch at a time; nil for the default.
     let parallel: Int?
     /// Whether to show only errors.
     let isQuiet: Bool
-    /// Whether to look up what the vault has of each title, to print it.
+    /// Whether to look up each title in the vault after its fetch, because its record will be printed.
     let isRecorded: Bool
 
-    /// Maximum titles that have arrived, or begun to, but are not durable yet: many small ones share a sync.
+    /// The maximum number of titles that have begun to arrive but are not yet durable. It is large so that many small
+    /// titles share a sync.
     private static let mostUnfinished = 64
-    /// Maximum titles that get their own lines, if the output keeps lines.
+    /// The maximum number of titles shown on separate lines if the terminal cannot redraw a line.
     private static let mostShown = 20
-    /// Maximum failures repeated at the end.
+    /// The maximum number of failures repeated at the end.
     private static let mostRepeated = 20
 
-    /// An event in the fetch of a title.
+    /// An event during a title's fetch.
     private enum Event: Sendable {
-        /// Everything has arrived, so that another title may begin.
+        /// All of the title's bytes have arrived, so that another title may begin.
         case arrived(Int)
         case ended(Int, Result<FetchedRecord, any Error>)
     }
 
-    /// Fetches the titles; reports failures, and continues.
+    /// Fetches the titles. If a title fails, the failure is reported, and the other titles are fetched nevertheless.
     ///
     /// - Returns: a record for each title, in the order of the list.
     func run(in vault: any VaultClient) async throws -> [FetchedRecord] {
@@ -69,7 +70,7 @@ struct ListFetch: Sendable {
         return records.compactMap(\.self)
     }
 
-    /// Reports how many titles are complete, and repeats the failures.
+    /// Reports the number of complete titles, and repeats the failures.
     func report(_ records: [FetchedRecord]) async {
         guard records.count > 1 else { return }
         await Terminal.shared.say(FetchTotal(records).sentence)
@@ -86,12 +87,12 @@ struct ListFetch: Sendable {
             cover: cover, total: total, isQuiet: isQuiet, isRecorded: isRecorded)
     }
 
-    /// Returns whether the titles share one line: a terminal can redraw only one.
+    /// Returns whether the progress of all titles is shown on one line, because a terminal can redraw only one.
     private func showsTotal(of count: Int) -> Bool {
         !isQuiet && count > (Terminal.shared.canRedraw ? 1 : Self.mostShown)
     }
 
-    /// The state of the fetch.
+    /// The state of the fetch of all titles.
     private struct State {
         var schedule: FetchSchedule
         let numbers: [Int]
@@ -123,7 +124,7 @@ struct ListFetch: Sendable {
 }
 
 extension FetchOrder {
-    /// The host that serves the title; empty for an id, whose host only the vault knows.
+    /// The host that serves the title; empty for a title named by its id, whose host only the vault knows.
     fileprivate var host: String {
         guard case .url(let url)? = try? content.get().name else { return "" }
         return url.authority
@@ -132,8 +133,8 @@ extension FetchOrder {
     /// Reports that the title cannot be fetched.
     ///
     /// - Parameters:
-    ///   - number: its position among `count`, from 1.
-    ///   - document: what the vault holds of it.
+    ///   - number: the title's position among `count`, from 1.
+    ///   - document: a summary of what the vault holds of the title.
     ///   - more: text to append to the message.
     /// - Returns: the record of the failure.
     func failed(

@@ -6,7 +6,8 @@ enum ListReader {
     /// The argument or file name that stands for standard input.
     static let standardInput = "-"
 
-    /// Returns the titles of the arguments, with those of standard input in place of `-`, then the titles of the files.
+    /// Returns the titles that the arguments name, followed by those in the files. An argument `-` is replaced by the
+    /// titles from standard input.
     ///
     /// - Throws: ``UsageError`` if a list cannot be read, is too long, or contains no titles.
     static func read(_ arguments: [String], files: [String]) async throws -> [FetchOrder] {
@@ -39,8 +40,8 @@ enum ListReader {
         return orders
     }
 
-    /// Returns the bytes of a file, or of standard input, up to slightly more than `limit` so that an excess is
-    /// visible.
+    /// Returns the bytes of a file or of standard input. Slightly more than `limit` bytes are read, so that the caller
+    /// can tell if there are too many.
     ///
     /// - Throws: ``UsageError`` if the file cannot be read.
     static func bytes(of file: String, atMost limit: Int) async throws -> [UInt8] {

@@ -2,30 +2,30 @@ import MediaVault
 import VaultModel
 import VaultService
 
-/// The list that an argument of `sync` names: a feed by its URL, or a file.
+/// The list that an argument of `sync` names, which is either a feed, named by its URL, or a file.
 struct SyncSource: Sendable {
     let source: Subscription.Source
-    /// The contents of the file; nil for a feed.
+    /// The file's contents; nil for a feed.
     let file: File?
 
     /// The contents of a list file.
     struct File: Sendable {
         var entries: [SyncEntry] = []
-        /// The lines of a file that is not a feed, including unusable ones.
+        /// The titles on the lines of a file that is not a feed, including unusable lines.
         var orders: [FetchOrder] = []
         var unusable = 0
         /// The faults of a feed file that were repaired while reading it.
         var repairs: [String] = []
     }
 
-    /// Maximum bytes of a file.
+    /// The maximum length of a file in bytes.
     private static let maxBytes = 8 << 20
 
-    /// Reads an argument, and the file that it names.
+    /// Parses an argument, and reads the file if it names one.
     ///
     /// - Parameters:
     ///   - name: the name under which a list on standard input is remembered.
-    ///   - newest: how many of the newest titles to fetch; nil for all.
+    ///   - newest: the number of newest titles to fetch; nil for all titles.
     static func read(_ argument: String, name: String?, newest: Int?) async throws -> SyncSource {
         if argument.contains("://") {
             _ = try MediaURL(argument)
@@ -60,7 +60,7 @@ extension SyncSource.File {
         }
     }
 
-    /// Returns the file's entries as references in a vault; reports the unusable ones.
+    /// Returns the file's entries as references in a vault, and reports the unusable entries.
     func entries(in vault: any VaultClient) async throws -> (entries: [SyncEntry], unusable: Int) {
         var found = (entries: entries, unusable: unusable)
         for (index, order) in orders.enumerated() {
@@ -78,7 +78,7 @@ extension SyncSource.File {
     }
 }
 
-/// A run of a subscription, started by a person or by cron.
+/// A run of a subscription that a person or cron starts.
 struct SyncRun: Sendable {
     let isDryRun: Bool
     /// Whether to show only errors.
@@ -92,8 +92,8 @@ struct SyncRun: Sendable {
         let isServed: Bool
     }
 
-    /// Runs a subscription: a service puts new titles into its download queue; without a service, this process fetches
-    /// them.
+    /// Runs a subscription. If there is a service, it puts new titles into its download queue. Otherwise, this process
+    /// fetches them.
     func run(_ order: SyncOrder, in vault: any VaultClient) async throws -> Outcome {
         guard let local = vault as? LocalVault, !isDryRun else {
             let document = try await vault.sync(order)
@@ -111,7 +111,8 @@ struct SyncRun: Sendable {
         }
         outcome.status = records.first { $0.status != .done }?.status ?? Self.status(outcome.document)
         if outcome.status == .done, report.waiting > 0 {
-            // The replacements are complete now. If the list has changed in the meantime, the old titles may stay.
+            // The new titles are complete now, so a second run removes the old ones. If the list has changed in the
+            // meantime, the old titles may stay.
             do {
                 let second = SyncDocument(try await local.run(order))
                 (outcome.document.removed, outcome.document.waiting) = (second.removed, second.waiting)
@@ -131,7 +132,7 @@ struct SyncRun: Sendable {
         return document.removed.contains { $0.problem != nil } || !isWhole ? .failed : .done
     }
 
-    /// Shows what a run did.
+    /// Reports the result of a run.
     func report(_ outcome: Outcome) async throws {
         let document = outcome.document
         if isJSON { return try await StandardOutput.shared.write(try JSONText.of(document) + "\n") }

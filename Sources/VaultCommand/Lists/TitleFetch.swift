@@ -2,7 +2,7 @@ import Foundation
 import MediaVault
 import VaultService
 
-/// The fetch of one title, as the user sees it.
+/// The fetch of one title, with the output that the user sees.
 struct TitleFetch: Sendable {
     let order: FetchOrder
     let naming: TitleNaming
@@ -10,18 +10,18 @@ struct TitleFetch: Sendable {
     let number: Int
     let count: Int
     let options: DownloadOptions
-    /// The picture to set as the title's cover once it is fetched; nil for none.
+    /// The picture to set as the title's cover once the title is fetched; nil for none.
     let cover: [UInt8]?
-    /// Shows the progress of all titles; nil if each has its own display.
+    /// The display of the progress of all titles; nil if each title has its own display.
     let total: ListProgress?
     /// Whether to show only errors.
     let isQuiet: Bool
-    /// Whether to look up what the vault has of the title, for its record; otherwise the progress suffices.
+    /// Whether to look up the title in the vault for its record. If not, the record may be built from the progress.
     let isRecorded: Bool
 
-    /// Fetches the title; reports and records a failure, so that the next title can be fetched.
+    /// Fetches the title. A failure is reported and recorded, so that the next title can be fetched.
     ///
-    /// - Parameter arrived: called when everything has arrived, but may not be durable yet.
+    /// - Parameter arrived: called when all bytes have arrived, although they may not be durable yet.
     /// - Returns: the record, or an error that ends the fetch of all titles, such as cancellation.
     func result(
         in vault: any VaultClient, arrived: @Sendable () -> Void
@@ -53,7 +53,7 @@ struct TitleFetch: Sendable {
             return FetchedRecord(order.text, summary)
         } catch let error as VaultError {
             try Task.checkCancellation()
-            // Report what is held now rather than the last progress; a malformed URL has neither.
+            // The report states what is held now rather than the last progress. For a malformed URL, there is neither.
             let summary = if let reference { try? await vault.resource(reference) } else { nil as ResourceSummary? }
             return await order.failed(
                 error, number: number, of: count, holding: summary, Self.missing(summary, after: error))
@@ -68,9 +68,10 @@ struct TitleFetch: Sendable {
         for note in summary?.title.map(TitleText.missingLanguages) ?? [] { await Terminal.shared.say(note) }
     }
 
-    /// Fetches missing bytes, and shows the progress.
+    /// Fetches the missing bytes, and shows the progress.
     ///
-    /// - Returns: whether nothing was missing, which is false unless the title is shown alone; and the last progress.
+    /// - Returns: whether nothing was missing, which is always false unless the title is shown alone, and the last
+    ///   progress.
     private func download(
         _ reference: MediaReference, _ options: DownloadOptions, into vault: any VaultClient,
         arrived: @Sendable () -> Void
@@ -84,7 +85,7 @@ struct TitleFetch: Sendable {
         try await vault.download(reference, options) { step in
             last = step
             if step.isComplete { arrived() }
-            // A title that changed at its origin is fetched again.
+            // Even a complete title is fetched again if it has changed at its origin.
             hadAll = hadAll && step.held == step.total
             if !hadAll { await display?.show(TransferProgress(held: step.held, total: step.total)) }
             await total?.show(number, TransferProgress(held: step.held, total: step.total))
@@ -93,21 +94,22 @@ struct TitleFetch: Sendable {
         return (hadAll, last)
     }
 
-    /// Whether the title gets its own lines.
+    /// Whether the title's progress is shown on lines of its own.
     private var isShownAlone: Bool { total == nil && !isQuiet }
 
-    /// Returns how much the origin did not send; the store's errors already state this.
+    /// Returns text that states how many bytes the origin did not send. It is empty for the store's errors, whose
+    /// messages already state this.
     private static func missing(_ summary: ResourceSummary?, after error: VaultError) -> String {
         guard ExitStatus(error.code) == .origin, let summary, let size = summary.size, size > summary.bytes
         else { return "" }
         return "; \(ByteCount.text(size - summary.bytes)) of \(ByteCount.text(size)) are missing"
     }
 
-    /// Whether the user named the title by its id, which does not describe it.
+    /// Whether the user named the title by its id, which does not describe the title.
     private var isNamedByID: Bool { (try? order.content.get().name.id) != nil }
 
-    /// Returns the display name of a title: the given one, else the vault's if an id names the title, else the last
-    /// part of its path; with its position if there are several titles.
+    /// Returns a title's display name, preceded by its position if there are several titles. The name is the given one,
+    /// else the vault's name if the user named the title by its id, else the last part of its path.
     private func name(of url: MediaURL, _ summary: ResourceSummary?) -> String {
         let stated = options.name ?? (try? order.content.get().title) ?? (isNamedByID ? summary?.name : nil)
         let last = url.path.split(separator: "/").last.map { $0.removingPercentEncoding ?? String($0) }
@@ -117,8 +119,8 @@ struct TitleFetch: Sendable {
 }
 
 extension DownloadOptions {
-    /// Returns the options with the picture that a list states for the title, and with the stated name unless they have
-    /// one.
+    /// Returns the options with the picture that a list states for the title, and with the name that it states unless
+    /// the options already have a name.
     func naming(_ content: FetchOrder.Content) -> DownloadOptions {
         var options = self
         options.name = name ?? content.title.map { String($0.prefix(Self.maxNameLength)) }

@@ -1,7 +1,7 @@
 import MediaVault
 import VaultModel
 
-/// The place of a title in a list, for messages: `list.txt:7`.
+/// The place of a title in a list, in the form that messages use, such as `list.txt:7`.
 struct LinePlace: Hashable, Sendable, CustomStringConvertible {
     /// The name of the list.
     let source: String
@@ -11,29 +11,29 @@ struct LinePlace: Hashable, Sendable, CustomStringConvertible {
     var description: String { "\(source):\(line)" }
 }
 
-/// A title to fetch, as an argument or a line of a list states it.
+/// A title to fetch, as stated by an argument or a line of a list.
 struct FetchOrder: Sendable {
-    /// What an argument or a line states about a title.
+    /// The details that an argument or a line states about a title.
     struct Content: Hashable, Sendable {
         let name: TitleName
         /// The display name; nil if none is stated.
         var title: String?
-        /// The request fields for its origin.
+        /// The request fields to send to the title's origin.
         var fields = HeaderFields()
-        /// The reference, if it contains more than the name and the fields.
+        /// The reference to the title, if it contains more than the name and the fields.
         var reference: MediaReference?
         /// The picture that a feed names for the title; nil if it names none.
         var picture: MediaReference?
     }
 
-    /// The title as given; for a line that cannot be understood, what is safe to print.
+    /// The title as given, or, for a line that cannot be understood, the part that is safe to print.
     let text: String
-    /// Nil for an argument.
+    /// The title's place in its list; nil for an argument.
     let place: LinePlace?
-    /// What is stated, or why it cannot be used.
+    /// The stated details, or the reason why they cannot be used.
     let content: Result<Content, VaultError>
 
-    /// Reads an argument.
+    /// Creates the order that an argument states.
     init(argument: String) {
         (text, place) = (argument, nil)
         do {
@@ -54,7 +54,7 @@ struct FetchOrder: Sendable {
         (self.text, self.place, self.content) = (text, place, .success(content))
     }
 
-    /// The number of bytes of its texts.
+    /// The number of bytes in the order's texts.
     var byteCount: Int {
         guard case .success(let content) = content else { return text.utf8.count }
         return content.fields.fields.reduce(text.utf8.count + (content.title?.utf8.count ?? 0)) {
@@ -70,31 +70,31 @@ struct FetchOrder: Sendable {
     }
 }
 
-/// Reads a list of titles: a URL, an id or a line of `yt-dlp --dump-json` on each line.
+/// Reads a list of titles, in which each line is a URL, an id or a line of `yt-dlp --dump-json`.
 ///
-/// It is a pure value that accepts the bytes in pieces of any size. A line that cannot be used becomes an order that
-/// fails, so that the others are fetched.
+/// It is a pure value that accepts the list's bytes in pieces of any size. A line that cannot be used becomes an order
+/// that fails, so that the other titles are still fetched.
 struct TitleList: Sendable {
     private(set) var orders: [FetchOrder] = []
     private let source: String
-    /// The number of lines begun so far.
+    /// The number of lines read so far.
     private var number = 0
     private var line: [UInt8] = []
     private var isLineTooLong = false
-    /// The bytes of the list read so far.
+    /// The number of bytes of the list read so far.
     private var readBytes = 0
-    /// The bytes kept from the lines so far.
+    /// The number of bytes kept from the lines so far.
     private var keptBytes = 0
     private let mostRead: Int
     private let mostKept: Int
 
-    /// Maximum bytes of a line.
+    /// The maximum number of bytes in a line.
     static let maxLineBytes = 1 << 20
-    /// Maximum lines of a list.
+    /// The maximum number of lines in a list.
     static let maxLines = 1_000_000
-    /// Maximum bytes of a list, including skipped ones.
+    /// The maximum number of bytes in a list, including skipped ones.
     static let maxBytes = 4 << 30
-    /// Maximum bytes kept from the lines: URLs, names and request fields.
+    /// The maximum number of bytes kept from the lines, which are those of URLs, names and request fields.
     static let maxKeptBytes = 256 << 20
 
     /// - Parameter source: the name of the list, for messages.
@@ -104,7 +104,7 @@ struct TitleList: Sendable {
 
     /// Reads the next bytes of the list.
     ///
-    /// - Throws: ``UsageError`` if the list is too long, or is UTF-16.
+    /// - Throws: ``UsageError`` if the list is too long or is in UTF-16.
     mutating func take(_ bytes: some Collection<UInt8>) throws {
         readBytes += bytes.count
         guard readBytes <= mostRead else {
@@ -130,7 +130,7 @@ struct TitleList: Sendable {
 
     private mutating func grow(by bytes: some Collection<UInt8>) {
         guard !isLineTooLong, !bytes.isEmpty else { return }
-        // One more byte, for the CR of a CR LF line end.
+        // One more byte is allowed, for the CR of a CR LF line end.
         isLineTooLong = line.count + bytes.count > Self.maxLineBytes + 1
         if isLineTooLong { line = [] } else { line += bytes }
     }
@@ -161,7 +161,7 @@ struct TitleList: Sendable {
         orders.append(order)
     }
 
-    /// Skips a UTF-8 byte order mark, and refuses UTF-16 ones.
+    /// Skips a UTF-8 byte order mark, and refuses a UTF-16 one.
     private mutating func skipMark() throws {
         if line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }
         guard !line.starts(with: [0xFF, 0xFE]), !line.starts(with: [0xFE, 0xFF]) else {
@@ -206,12 +206,12 @@ private struct ListLine {
                 FetchOrder.Content(name: .url(title.url), title: title.title, fields: title.fields),
                 title.url.absoluteString, at: place)
         } catch {
-            // The message is our own: the JSON may contain cookies.
+            // The message is the program's own, because the JSON may contain cookies.
             return FetchOrder((error as? VaultError)?.message ?? "not a title", "", at: place)
         }
     }
 
-    /// Returns a line without the comment after its URL. A `#` within the URL begins a fragment.
+    /// Returns a line without the comment after its URL. A `#` within the URL begins a fragment, not a comment.
     private static func withoutComment(_ line: String) -> String {
         guard let blank = line.firstIndex(where: \.isWhitespace) else { return line }
         let rest = line[blank...].drop(while: \.isWhitespace)
@@ -220,7 +220,7 @@ private struct ListLine {
 }
 
 extension VaultError {
-    /// Why a URL is malformed.
+    /// The reason why a URL is malformed.
     fileprivate var reason: String {
         message.firstRange(of: ": ").map { String(message[$0.upperBound...]) } ?? message
     }

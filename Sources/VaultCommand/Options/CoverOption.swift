@@ -9,18 +9,18 @@ struct CoverOption: ParsableArguments {
         completion: .file(extensions: ["jpg", "jpeg", "png", "webp"]))
     var cover: String?
 
-    /// Returns the bytes of the picture; nil if none was given.
+    /// Returns the picture's bytes; nil if no picture was given.
     func bytes() async throws -> [UInt8]? {
         guard let cover else { return nil }
         return try await CoverFile.bytes(of: cover)
     }
 }
 
-/// The picture file for a title's cover.
+/// Reads the picture file for a title's cover.
 enum CoverFile {
-    /// Returns the bytes of a file if they can be a cover.
+    /// Returns the bytes of a file that can be a cover.
     ///
-    /// - Throws: ``VaultError`` with code `storage` if the file cannot be read, `invalidArgument` if it is not a
+    /// - Throws: ``VaultError`` with code `storage` if the file cannot be read, or `invalidArgument` if it is not a
     ///   regular file, is too large, or is not a picture of a supported kind.
     static func bytes(of file: String) async throws -> [UInt8] {
         let source = try await ImportedFile.open(

@@ -2,7 +2,8 @@ import ArgumentParser
 
 /// Finds the word that a mistyped one is likely to mean.
 enum LikelyWord {
-    /// Returns the edit distance: the number of letters to insert, remove or replace, and of neighbours to swap.
+    /// Returns the edit distance, which is the least number of letters to insert, remove or replace, or of neighbouring
+    /// letters to swap.
     static func edits(_ one: String, _ other: String) -> Int {
         let (one, other) = (Array(one.prefix(64)), Array(other))
         var (earlier, row) = ([Int](), Array(0...other.count))
@@ -20,7 +21,7 @@ enum LikelyWord {
         return row[other.count]
     }
 
-    /// Returns the subcommand that a word is likely to mean; nil if the word is a subcommand, or resembles none.
+    /// Returns the subcommand that a word is likely to mean; nil if the word is itself a subcommand or resembles none.
     static func subcommand(like word: String, of command: any ParsableCommand.Type) -> String? {
         let names = command.configuration.subcommands.map { $0.configuration.commandName ?? "" }
         guard word.utf8.allSatisfy({ (0x61...0x7A).contains($0) || $0 == 0x2D }),

@@ -3,21 +3,22 @@ import MediaVault
 import VaultModel
 import VaultService
 
-/// Whether to revoke the named links to titles that are removed.
+/// The option to revoke the named links to titles that are removed.
 struct LinkOption: ParsableArguments {
     @Flag(help: "Also revoke the named links to the titles, which are listed before.")
     var links = false
 
-    /// The notice about the named links.
+    /// The object that reports the named links to the user.
     var notice: LinkNotice { LinkNotice(areTaken: links) }
 }
 
-/// Reports which named links lead to a title before the title is removed: their records keep its URL.
+/// Reports which named links lead to a title before the title is removed. This matters because the links' records keep
+/// the title's URL.
 final class LinkNotice: Sendable {
     private let areTaken: Bool
     /// The named links; nil until they are first needed.
     private let known = Locked<[NamedLinkDocument]?>(nil)
-    /// The ids of the links already reported, by what was reported.
+    /// The ids of the links that were already reported, by the kind of report.
     private let told = Locked<[Matter: Set<String>]>([:])
 
     private struct Matter: Hashable {
@@ -37,9 +38,9 @@ final class LinkNotice: Sendable {
         }
     }
 
-    /// Returns the sentences about the links that lead to a title; each link is reported once.
+    /// Returns the sentences about the links that lead to a title. Each link is reported only once in the same way.
     ///
-    /// - Parameter isHeld: whether the vault has the title: nothing is revoked for a title that it does not have.
+    /// - Parameter isHeld: whether the vault has the title. No links are revoked for a title that it does not have.
     func sentences(
         of links: [NamedLinkDocument], to id: TitleID?, at url: String, isHeld: Bool
     ) -> [String] {

@@ -3,11 +3,11 @@ import MediaVault
 import VaultModel
 import VaultService
 
-/// A duration in seconds with a unit: `90d`, `12h`, `30m`, `45s`; a bare 0 means none.
+/// A duration with a unit, such as `90d`, `12h`, `30m` or `45s`. A bare 0 means no limit.
 enum AgeArgument {
-    /// Returns the number of seconds.
+    /// Returns the number of seconds that a text denotes.
     ///
-    /// - Parameter option: the option or setting that the error names.
+    /// - Parameter option: the option or setting that the error message names.
     static func parse(_ text: String, _ option: String) throws -> Int64 {
         if text == "0" || NoLimit.isMeant(by: text) { return 0 }
         guard let age = Quantity.parse(text, in: units, upTo: ContentInformation.maxBytes)
@@ -15,20 +15,20 @@ enum AgeArgument {
         return age
     }
 
-    /// The accepted units; a year has 365 days.
+    /// The accepted units. A year has 365 days.
     static let units: [Quantity.Unit] = Quantity.times + [("w", 7 * 86_400), ("y", 365 * 86_400)]
 
-    /// Returns the duration as ``parse(_:_:)`` accepts it, in the largest unit that divides it.
+    /// Returns the text of a duration in the largest unit that divides it, in a form that ``parse(_:_:)`` accepts.
     static func text(_ seconds: Int64) -> String {
         seconds == 0 ? "0" : Quantity.text(seconds, in: Quantity.times)
     }
 }
 
-/// Bytes per second, in every spelling of ``Quantity/rate(_:upTo:)``.
+/// A number of bytes per second, in any spelling that ``Quantity/rate(_:upTo:)`` accepts.
 struct ByteRate: Hashable, Sendable, ExpressibleByArgument {
     let bytesPerSecond: Int64
 
-    /// The forms of a rate, for help.
+    /// Examples of a rate, for the help.
     static let forms = "500k, 5MB/s, 1.5MiB/s or 40Mbit/s"
 
     init?(argument: String) {
@@ -37,14 +37,14 @@ struct ByteRate: Hashable, Sendable, ExpressibleByArgument {
     }
 }
 
-/// A number of bytes with its unit, in every spelling of ``Quantity/size(_:upTo:)``.
+/// A number of bytes with its unit, in any spelling that ``Quantity/size(_:upTo:)`` accepts.
 enum SizeArgument {
-    /// The forms of a size, for help.
+    /// Examples of a size, for the help.
     static let forms = "500M, 200 MiB, 1.5GB"
 
-    /// Returns the number of bytes.
+    /// Returns the number of bytes that a text denotes.
     ///
-    /// - Parameter option: the option or setting that the error names.
+    /// - Parameter option: the option or setting that the error message names.
     static func parse(_ text: String, _ option: String) throws -> Int64 {
         if NoLimit.isMeant(by: text) { return 0 }
         guard let bytes = SizeText.bytes(of: DecimalComma.replaced(in: text)) else {
@@ -54,15 +54,15 @@ enum SizeArgument {
     }
 }
 
-/// The words for no limit, in place of 0.
+/// The words that mean no limit, in place of 0.
 enum NoLimit {
     static func isMeant(by text: String) -> Bool { ["none", "unlimited", "off"].contains(text.lowercased()) }
 }
 
-/// The decimal comma of many languages: `1,5G`.
+/// The decimal comma that many languages use, as in `1,5G`.
 enum DecimalComma {
-    /// Returns the text with a point in place of the comma; a comma before three digits may separate thousands, and
-    /// stays.
+    /// Returns the text with a point in place of the comma. A comma before three digits stays, because it may separate
+    /// thousands.
     static func replaced(in text: String) -> String {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false)
         guard parts.count == 2, !parts[0].isEmpty, parts[0].utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
@@ -73,9 +73,10 @@ enum DecimalComma {
     }
 }
 
-/// The hours of a day: `01:00-06:00`, also `1:00 - 6:00`.
+/// The hours of a day, such as `01:00-06:00` or `1:00 - 6:00`.
 enum HoursArgument {
-    /// Returns the hours in the form of the setting; blanks may separate the words. Empty means always.
+    /// Returns the hours in the form that the setting has. Several words are joined with blanks. An empty result means
+    /// always.
     static func parse(_ words: [String]) throws -> String {
         let text = words.joined(separator: " ")
         guard !text.isEmpty else { throw UsageError("download-hours needs two times of the day, such as 01:00-06:00") }
@@ -88,7 +89,7 @@ enum HoursArgument {
     }
 }
 
-/// A percentage above 0 and up to 100: `5`, `0.5`, `5%`.
+/// A percentage greater than 0 and at most 100, such as `5`, `0.5` or `5%`.
 struct SamplePercent: Hashable, Sendable, ExpressibleByArgument {
     let percent: Double
 
@@ -101,7 +102,7 @@ struct SamplePercent: Hashable, Sendable, ExpressibleByArgument {
     }
 }
 
-/// The value of `--range`: `A-B` (first and last byte), `A-`, or `-N` (the last N bytes), as in HTTP.
+/// The value of `--range`, which is, as in HTTP, `A-B` (first and last byte), `A-`, or `-N` (the last N bytes).
 enum RangeArgument {
     static func parse(_ text: String) throws -> RequestedRange {
         guard case .ranges(let ranges) = RangeHeader("bytes=" + text), ranges.count == 1 else {
@@ -112,7 +113,7 @@ enum RangeArgument {
     }
 }
 
-/// A mode by its name; `default` means no mode of its own.
+/// A mode, identified by its name. The name `default` means that no mode is set.
 struct ModeArgument: Hashable, Sendable, ExpressibleByArgument {
     let mode: VaultMode?
 
@@ -129,9 +130,9 @@ struct ModeArgument: Hashable, Sendable, ExpressibleByArgument {
     var name: String { NamedMode(mode).description }
 }
 
-/// When a token or a link expires: `90s`, `24h`, `30d`, a day, a time, or `never`.
+/// The expiry of a token or a link, such as `90s`, `24h`, `30d`, a day, a time, or `never`.
 enum ExpiryArgument {
-    /// The forms, for help.
+    /// Examples of an expiry, for the help.
     static let forms = "30d, a date such as 2027-01-31, or never; it ends when that day begins (UTC)"
 
     static func parse(_ text: String) throws -> GrantExpiry {

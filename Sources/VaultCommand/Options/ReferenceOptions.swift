@@ -2,7 +2,8 @@ import ArgumentParser
 import Foundation
 import MediaVault
 
-/// The options that identify a title in addition to its URL, and the header fields to send to its origin.
+/// The options that help to identify a title, in addition to its URL, and that state the header fields to send to its
+/// origin.
 struct ReferenceOptions: ParsableArguments {
     @Option(
         name: .customLong("content-id"),
@@ -15,7 +16,7 @@ struct ReferenceOptions: ParsableArguments {
             valueName: "file"), completion: .file())
     var headerFile: String?
 
-    /// Returns what these options state about the titles.
+    /// Returns the content id and header fields that these options state for the titles.
     func naming(of names: [TitleName], _ unlocking: UnlockOptions) async throws -> TitleNaming {
         try check(names)
         return TitleNaming(contentID: contentID, fields: try await fields(unlocking))
@@ -34,7 +35,7 @@ struct ReferenceOptions: ParsableArguments {
         }
     }
 
-    /// Checks that the options fit the titles.
+    /// Checks that the options can apply to the titles.
     func check(_ names: [TitleName]) throws {
         if contentID != nil, names.isEmpty {
             throw UsageError("--content-id goes with the URL of a title; give one")
@@ -55,7 +56,8 @@ struct ReferenceOptions: ParsableArguments {
 
 /// The standard input of the command.
 enum StandardInput {
-    /// Returns all input, up to slightly more than `limit` bytes so that an excess is visible.
+    /// Returns the whole input. Slightly more than `limit` bytes are read, so that the caller can tell if there are too
+    /// many.
     static func read(atMost limit: Int) async throws -> [UInt8] {
         try await BlockingQueue("mediavault.input").run {
             var bytes: [UInt8] = []
@@ -70,9 +72,9 @@ enum StandardInput {
 }
 
 extension VaultError {
-    /// Returns the message, with the position of the URL if it is malformed and one of several.
+    /// Returns the message. If a URL is malformed and one of several, the message states the URL's position.
     ///
-    /// A malformed URL itself is not repeated, because it may contain anything.
+    /// The malformed URL itself is not repeated, because it may contain anything.
     func message(ofURL number: Int, of count: Int) -> String {
         code == .invalidURL && count > 1 ? "URL \(number) of \(count): \(text)" : text
     }

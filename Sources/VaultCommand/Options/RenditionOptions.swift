@@ -1,7 +1,7 @@
 import ArgumentParser
 import MediaVault
 
-/// What to fetch of titles with several renditions.
+/// The choice of what to fetch of titles that offer several renditions.
 struct RenditionOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

@@ -3,7 +3,7 @@ import Logging
 import MediaVault
 import VaultService
 
-/// Storage limits for this run, which override the vault's settings.
+/// The storage limits for this run, which override the vault's settings.
 struct LimitOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -26,7 +26,7 @@ struct LimitOptions: ParsableArguments {
     @Flag(help: "Let the size limit evict downloaded titles, too.")
     var evictDownloads = false
 
-    /// Returns the limits given as options; nil if none are given.
+    /// Returns the limits that were given as options; nil if none were given.
     func limits() throws -> StorageLimits? {
         guard maxSize != nil || maxAge != nil || minFree != nil || evictDownloads else { return nil }
         return StorageLimits(
@@ -54,15 +54,15 @@ struct SpeedOptions: ParsableArguments {
         }
     }
 
-    /// The download options of the library.
+    /// The library's options for the download.
     var options: DownloadOptions {
         DownloadOptions(connections: connections, bytesPerSecond: limitRate?.bytesPerSecond)
     }
 }
 
-/// What the service logs, and in which format.
+/// The options that state which events the service logs, and in which format.
 struct LogOptions: ParsableArguments {
-    /// The least severe level that is logged; `info` includes every response.
+    /// The least severe level that is logged. The level `info` includes every response.
     enum Level: String, ExpressibleByArgument, CaseIterable, Sendable {
         case debug, info, notice, warning, error
 
@@ -88,9 +88,9 @@ struct LogOptions: ParsableArguments {
             valueName: "format"))
     var logFormat: LogFormat?
 
-    /// Returns the logger, which writes to standard error because standard output is for results.
+    /// Returns the logger. It writes to standard error, because standard output is for results.
     ///
-    /// - Throws: ``UsageError`` if the environment has a value that the option does not accept.
+    /// - Throws: ``UsageError`` if an environment variable has a value that the option does not accept.
     func logger(in environment: ProcessEnvironment = .current) throws -> Logger {
         let format = try logFormat ?? Self.value(of: "MEDIAVAULT_LOG_FORMAT", in: environment) ?? .logfmt
         let level = try logLevel ?? Self.value(of: "MEDIAVAULT_LOG_LEVEL", in: environment) ?? .notice
@@ -117,12 +117,13 @@ extension ListenAddress {
     /// The default address of the service.
     static let standard = ListenAddress(host: "127.0.0.1", port: 8300)
 
-    /// Returns the address from the option, else from the environment; nil if neither is given.
+    /// Returns the address that the option states, else the one that the environment states; nil if neither does.
     static func named(_ option: String?, in environment: ProcessEnvironment = .current) throws -> ListenAddress? {
         try (option ?? environment["MEDIAVAULT_LISTEN"]).map { try ListenAddress($0) }
     }
 
-    /// The address that a player on this machine connects to: loopback for a wildcard address.
+    /// The address to which a player on this machine connects, which is the loopback address in place of a wildcard
+    /// address.
     var reachable: ListenAddress {
         switch host {
         case "0.0.0.0": ListenAddress(host: "127.0.0.1", port: port)

@@ -1,13 +1,13 @@
 import MediaVault
 import VaultService
 
-/// A title as an argument names it.
+/// The name by which an argument identifies a title.
 enum TitleName: Hashable, Sendable {
-    /// By the id that `list` prints.
+    /// The id that `list` prints.
     case id(TitleID)
     case url(MediaURL)
 
-    /// Reads an argument: an id, or a URL as written or as shown.
+    /// Parses an argument, which is an id, or a URL as a person writes it or as it is shown.
     ///
     /// - Throws: ``VaultError`` with code `invalidURL` if the text is neither.
     init(_ text: String) throws {
@@ -23,7 +23,7 @@ enum TitleName: Hashable, Sendable {
         }
     }
 
-    /// Reads a word of a list, in which a URL has no blanks.
+    /// Parses a word of a list, in which a URL has no blanks.
     ///
     /// - Throws: as ``init(_:)``.
     init(word: String) throws {
@@ -34,12 +34,12 @@ enum TitleName: Hashable, Sendable {
         text.contains("://") || ["http:", "https:"].contains { text.lowercased().hasPrefix($0) }
     }
 
-    /// The id, if the title is named by it.
+    /// The id, if the argument is one.
     var id: TitleID? { if case .id(let id) = self { id } else { nil } }
 }
 
 extension MediaURL {
-    /// Reads a URL that a person typed, or copied from where it is shown with blanks in place of escapes.
+    /// Parses a URL that a person typed, or copied from a place where it is shown with blanks in place of escapes.
     ///
     /// - Throws: as ``init(_:)``.
     init(typed text: String) throws {
@@ -47,7 +47,7 @@ extension MediaURL {
     }
 }
 
-/// What a command states about all its titles: a content id, and header fields.
+/// The content id and header fields that a command states for all its titles.
 struct TitleNaming: Sendable {
     let contentID: String?
     let fields: HeaderFields
@@ -62,7 +62,8 @@ struct TitleNaming: Sendable {
         }
     }
 
-    /// Returns the naming with the fields that a list states for a title; fields from the header file replace them.
+    /// Returns the naming with the fields that a list states for a title added. Fields from the header file take
+    /// precedence over these.
     func adding(_ fields: HeaderFields) -> TitleNaming {
         var all = self.fields.fields.reduce(fields) { $0.without($1.name) }
         for field in self.fields.fields { all.append(name: field.name, value: field.value) }

@@ -39,8 +39,8 @@ struct TitleSelection: ParsableArguments {
 
     /// Returns the selected titles of a vault, in no meaningful order.
     ///
-    /// - Throws: ``VaultError`` with code `notHeld` if no title's URL begins with the prefix, `integrity` if some rows
-    ///   do not open: they might be among the selected titles.
+    /// - Throws: ``VaultError`` with code `notHeld` if no title's URL begins with the prefix, or `integrity` if some
+    ///   rows cannot be opened, because the titles in them might be selected.
     func titles(in vault: any VaultClient) async throws -> [ListedDocument] {
         let prefix = try prefix.map { try Self.canonical($0) }
         var titles: [ListedDocument] = []
@@ -59,18 +59,18 @@ struct TitleSelection: ParsableArguments {
         return titles
     }
 
-    /// Returns the canonical form of a prefix, to compare with canonical URLs.
+    /// Returns the canonical form of a prefix, for comparison with canonical URLs.
     static func canonical(_ prefix: String) throws -> String { try MediaURL(typed: prefix).canonical }
 }
 
-/// A question that the user answers before a command changes many titles.
+/// The question that the user must answer before a command changes many titles.
 struct BulkConsent: ParsableArguments {
     @Flag(help: "Do not ask before --prefix or --all change titles.")
     var yes = false
 
-    /// Asks whether to continue, unless the option already confirms it.
+    /// Asks the user whether to continue, unless the option already confirms this.
     ///
-    /// - Parameter act: what to do with the titles: `remove`.
+    /// - Parameter act: the verb for what is done with the titles, such as `remove`.
     /// - Throws: ``UsageError`` if there is no terminal for the question, or the answer is no.
     func ask(to act: String, _ titles: [ListedDocument]) async throws {
         guard !titles.isEmpty else { return }
@@ -78,17 +78,17 @@ struct BulkConsent: ParsableArguments {
         try await ask(to: act, "\(Count.of(titles.count, "title")), \(size)")
     }
 
-    /// Asks whether to continue, unless the option already confirms it.
+    /// Asks the user whether to continue, unless the option already confirms this.
     ///
     /// - Parameters:
-    ///   - act: what to do: `remove`.
-    ///   - what: what to do it with: `3 titles, 5 MB`.
+    ///   - act: the verb for what is done, such as `remove`.
+    ///   - what: the object of that verb, such as `3 titles, 5 MB`.
     /// - Throws: as ``ask(to:_:)-([ListedDocument])``.
     func ask(to act: String, _ what: String) async throws {
         if !yes { try await Self.ask(to: act, what) }
     }
 
-    /// Asks whether to continue.
+    /// Asks the user whether to continue.
     static func ask(to act: String, _ what: String) async throws {
         guard Terminal.shared.canPrompt else {
             throw UsageError("\(act) would change \(what); use --yes, or name them")

@@ -4,7 +4,7 @@ import VaultService
 
 /// The options that unlock the keyring.
 ///
-/// A secret itself is never an argument, because other processes can read arguments.
+/// The secret itself is never an argument, because other processes can read arguments.
 struct UnlockOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -31,7 +31,8 @@ struct UnlockOptions: ParsableArguments {
     @Flag(help: "Accept key and passphrase files that other users can read.")
     var allowLooseKeyFile = false
 
-    /// Returns the source of the key: options, else environment variables, else a credential or a prompt.
+    /// Returns the source of the key. Options take precedence over environment variables. If neither name a source, it
+    /// is the default credential if the unit has credentials, else a prompt.
     func source(in environment: ProcessEnvironment = .current) throws -> UnlockSource {
         let options = try Self.source(
             [
@@ -47,10 +48,11 @@ struct UnlockOptions: ParsableArguments {
             ? .prompt : .credential(.standard)
     }
 
-    /// Returns the only source that is given; nil if none is.
+    /// Returns the only source that is given; nil if none is given.
     ///
-    /// - Parameter named: key file, passphrase file, key command and credential, in this order.
-    /// - Throws: ``UsageError`` if several are given, or the given one is empty.
+    /// - Parameter named: the names and values for key file, passphrase file, key command and credential, in this
+    ///   order.
+    /// - Throws: ``UsageError`` if several sources are given, or the given one is empty.
     static func source(
         _ named: [(name: String, value: String?)], _ environment: ProcessEnvironment
     ) throws -> UnlockSource? {
@@ -68,9 +70,10 @@ struct UnlockOptions: ParsableArguments {
         }
     }
 
-    /// Returns the key for the library; prompts if neither options nor environment name one.
+    /// Returns the unlock method to pass to the library, after prompting for a passphrase if neither the options nor
+    /// the environment name a source.
     ///
-    /// - Parameter isNew: whether the user chooses a new passphrase, which must be typed twice.
+    /// - Parameter isNew: whether a prompted passphrase is a new one, which the user must type twice.
     func unlock(isNew: Bool = false) async throws -> Unlock {
         try await source().unlock(allowLoose: allowLooseKeyFile, asking: isNew ? .first : .old)
     }
@@ -82,15 +85,16 @@ enum UnlockSource: Hashable, Sendable {
     case passphraseFile(String)
     case keyCommand(String)
     case credential(CredentialName)
-    /// No source is named: prompt at the terminal, if there is one.
+    /// A prompt at the terminal, if there is one, because no source is named.
     case prompt
 
-    /// Returns the key for the library; prompts if this is ``prompt``.
+    /// Returns the unlock method to pass to the library, after prompting for a passphrase if this is ``prompt``.
     ///
     /// - Parameters:
-    ///   - allowLoose: whether other users may read a key or passphrase file.
-    ///   - question: which passphrase to prompt for.
-    /// - Throws: ``VaultError`` with code `invalidArgument` for a credential if this process has none.
+    ///   - allowLoose: whether a key or passphrase file is accepted even if other users can read it.
+    ///   - question: the passphrase to prompt for.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if this is a credential, but this process has no
+    ///   credentials.
     func unlock(
         allowLoose: Bool, asking question: PassphrasePrompt.Question, in environment: ProcessEnvironment = .current
     ) async throws -> Unlock {
@@ -105,7 +109,7 @@ enum UnlockSource: Hashable, Sendable {
     }
 }
 
-/// A new unlock method: one that an option names, or a passphrase that is typed twice.
+/// The options for a new unlock method, which is the one that an option names, else a passphrase that is typed twice.
 struct NewSlotOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -124,7 +128,7 @@ struct NewSlotOptions: ParsableArguments {
     @Flag(help: "Derive the key of a new passphrase with 1 GiB of memory in several seconds, instead of 256 MiB.")
     var sensitive = false
 
-    /// Returns the source that the options name; nil if they name none.
+    /// Returns the source that the options name; nil if none is named.
     func named(in environment: ProcessEnvironment = .current) throws -> UnlockSource? {
         try UnlockOptions.source(
             [
@@ -133,7 +137,7 @@ struct NewSlotOptions: ParsableArguments {
             ], environment)
     }
 
-    /// Returns the new slot; prompts for a passphrase if no option names a key.
+    /// Returns the new slot, after prompting for a passphrase if no option names a source.
     func slot(label: String? = nil, allowLoose: Bool) async throws -> NewSlot {
         NewSlot(
             try await (named() ?? .prompt).unlock(allowLoose: allowLoose, asking: .new), label: label,

@@ -11,11 +11,12 @@ struct VaultAccess: ParsableArguments {
     @OptionGroup(title: "Unlock")
     var unlocking: UnlockOptions
 
-    /// Returns the opener of the vault; prompts if no key is named, unless there is nothing to open.
+    /// Returns an opener for the vault. This prompts for a passphrase if no key is named, unless there is nothing to
+    /// open.
     ///
     /// - Parameter repairs: whether the command rebuilds a vault that has lost its index.
     func opener(repairs: Bool = false) async throws -> VaultOpener {
-        // Contradictory options are an error even without a vault.
+        // Contradictory options are an error even if there is no vault.
         let (place, source) = (try place.place(), try unlocking.source())
         if !repairs { try await place.requireVault() }
         try await place.requireKeyring()
@@ -23,32 +24,33 @@ struct VaultAccess: ParsableArguments {
         return VaultOpener(place: place, unlock: unlock)
     }
 
-    /// Returns the running service if no key is named here; nil if one is named, or no service answers.
+    /// Returns the running service if no key is named here; nil if a key is named or no service answers.
     ///
-    /// With a key, the command reads the vault itself, which is faster than through the service.
+    /// If a key is named, the command reads the vault itself, which is faster than reading through the service.
     func keylessService() async throws -> RemoteVault? {
         try unlocking.source() == .prompt ? try await runningService() : nil
     }
 
-    /// Returns the running service; nil if none answers.
+    /// Returns the running service; nil if no service answers.
     func runningService() async throws -> RemoteVault? {
         guard let folder = try? place.vault() else { return nil }
         let client = ControlClient(folder: folder)
         return await client.isAnswered() ? RemoteVault(client) : nil
     }
 
-    /// Returns the issuer of links and tokens, which needs only the keyring; prompts if no key is named.
+    /// Returns an issuer of links and tokens, which needs only the keyring. This prompts for a passphrase if no key is
+    /// named.
     func tokenIssuer() async throws -> TokenIssuer {
         let keyring = try place.keyringFile()
-        // Even without a default path for the vault, there may be a keyring.
+        // There may be a keyring even if the vault has no default path.
         if let place = try? place.place() { try await place.requireKeyring() }
         return try await TokenIssuer.open(keyring: keyring, unlock: try await unlocking.unlock())
     }
 
-    /// Returns a connector to the service that owns the vault; needs a key only if no service does.
+    /// Returns a connector to the service that owns the vault. A key is needed only if no service owns it.
     ///
-    /// - Parameter limits: limits for this run, if this process becomes the owner; if a service is the owner, they are
-    ///   refused, because it keeps its own.
+    /// - Parameter limits: the limits for this run, which apply if this process becomes the owner. If a service is the
+    ///   owner, they are refused, because a service keeps its own limits.
     func connector(_ wait: WaitOption = WaitOption(), limits: StorageLimits? = nil) async throws -> VaultConnector {
         let client = ControlClient(folder: try place.vault())
         return VaultConnector(
@@ -62,7 +64,7 @@ struct VaultAccess: ParsableArguments {
     }
 }
 
-/// A vault's paths and its key; never prompts.
+/// Opens a vault, given its paths and its key. It never prompts.
 struct VaultOpener: Sendable {
     let place: VaultPlace
     let unlock: Unlock
@@ -70,9 +72,9 @@ struct VaultOpener: Sendable {
     /// Opens the vault as its owner, runs `body`, and closes the vault whether or not `body` throws.
     ///
     /// - Parameters:
-    ///   - mode: the mode for this run; nil uses the vault's setting.
-    ///   - limits: limits for this run, which override the vault's settings.
-    ///   - whenOwned: returns whether to try again if another process owns the vault.
+    ///   - mode: the mode for this run; nil to use the vault's setting.
+    ///   - limits: the limits for this run, which override the vault's settings.
+    ///   - whenOwned: called if another process owns the vault; returns whether to try again.
     func owning<Value>(
         _ mode: VaultMode? = nil, limits: StorageLimits? = nil,
         whenOwned: (@Sendable (VaultError, Int) async throws -> Bool)? = nil, _ body: (Vault) async throws -> Value
@@ -84,7 +86,7 @@ struct VaultOpener: Sendable {
 
     /// Opens the vault to read held media, alongside its owner and without the network.
     ///
-    /// - Parameter tells: whether to report that the vault cannot be written.
+    /// - Parameter tells: whether to report to the user if the vault's folder cannot be written to.
     func reading<Value>(tells: Bool = true, _ body: (Vault) async throws -> Value) async throws -> Value {
         try await open(VaultOptions(access: .reader, mode: .offline)) { vault in
             if tells, vault.isReadAsClosed {
@@ -123,24 +125,24 @@ struct PlaceOptions: ParsableArguments {
             valueName: "file"), completion: .file())
     var keyring: String?
 
-    /// Returns both paths: from options, else from the environment, else the defaults.
+    /// Returns both paths, each from its option, else from the environment, else the default.
     func place(in environment: ProcessEnvironment = .current) throws -> VaultPlace {
         VaultPlace(folder: try vault(in: environment), keyring: try keyringFile(in: environment))
     }
 
-    /// Returns the vault folder.
+    /// Returns the path of the vault's folder.
     func vault(in environment: ProcessEnvironment = .current) throws -> String {
         try PathChoice(option: folder, name: "--vault", variable: "MEDIAVAULT_DIR").path(in: environment)
             ?? Self.home("XDG_DATA_HOME", ".local/share", "--vault", in: environment) + "/mediavault"
     }
 
-    /// Returns the keyring file.
+    /// Returns the path of the keyring file.
     func keyringFile(in environment: ProcessEnvironment = .current) throws -> String {
         try PathChoice(option: keyring, name: "--keyring", variable: "MEDIAVAULT_KEYRING").path(in: environment)
             ?? Self.home("XDG_CONFIG_HOME", ".config", "--keyring", in: environment) + "/mediavault/keyring.json"
     }
 
-    /// Returns a base folder of the XDG specification, which says to ignore relative values.
+    /// Returns a base folder as defined by the XDG specification, which requires that relative values are ignored.
     private static func home(
         _ variable: String, _ fallback: String, _ option: String, in environment: ProcessEnvironment
     ) throws -> String {
@@ -154,20 +156,20 @@ struct PlaceOptions: ParsableArguments {
 
 /// A path from an option or an environment variable.
 struct PathChoice: Hashable, Sendable {
-    /// The value of the option; nil if it is not given.
+    /// The option's value; nil if the option is not given.
     let option: String?
-    /// The name of the option, for messages.
+    /// The option's name, for messages.
     let name: String
     let variable: String
 
-    /// Returns the absolute path; nil if neither is given.
+    /// Returns the absolute path; nil if neither the option nor the variable is given.
     func path(in environment: ProcessEnvironment) throws -> String? {
         guard option?.isEmpty != true else { throw UsageError("\(name) is empty; give it a path") }
         return try (option ?? environment[variable]).map { try environment.absolute($0) }
     }
 }
 
-/// Whether to wait while another command owns the vault.
+/// The option to wait while another command owns the vault.
 struct WaitOption: ParsableArguments {
     @Flag(name: .customLong("wait"), help: "Wait while another command owns the vault.")
     var waitsForOwner = false

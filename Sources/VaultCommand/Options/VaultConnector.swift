@@ -1,23 +1,25 @@
 import MediaVault
 import VaultService
 
-/// Connects to the service that owns the vault, which needs no key here, or makes this process the owner.
+/// Connects to the service that owns the vault, for which this process needs no key, or else makes this process the
+/// owner.
 struct VaultConnector: Sendable {
     let client: ControlClient
-    /// Opens the vault in this process; nil if a service was found, so that no key was needed.
+    /// The opener for the vault in this process; nil if a service was found, so that no key was needed.
     let opener: VaultOpener?
-    /// Creates the opener later, if that service has ended; never prompts.
+    /// Creates an opener if the service that was found has ended in the meantime. The closure never prompts.
     let fallbackOpener: @Sendable () async throws -> VaultOpener
-    /// Storage limits for this run.
+    /// The storage limits for this run; nil to use the vault's settings.
     let limits: StorageLimits?
-    /// Whether to wait as long as another command owns the vault.
+    /// Whether to wait for as long as another command owns the vault.
     let waitsForOwner: Bool
 
-    /// The minimum number of tries: a service that is starting or ending briefly owns the vault without a socket.
+    /// The number of tries that are made even without waiting for the owner. They are needed because a service that is
+    /// starting or ending briefly owns the vault without having a socket.
     private static let minimumTries = 10
     private static let interval: Duration = .milliseconds(100)
 
-    /// Runs `body` on the service that owns the vault, or else on the vault as its owner.
+    /// Runs `body` with the service that owns the vault, or else with the vault, after opening it as its owner.
     func act<Value>(_ body: (any VaultClient) async throws -> Value) async throws -> Value {
         if let opener { return try await own(opener, body) }
         do {
@@ -27,7 +29,7 @@ struct VaultConnector: Sendable {
         }
     }
 
-    /// Returns the service, which keeps its own limits.
+    /// Returns the service, which uses its own limits.
     ///
     /// - Throws: ``UsageError`` if limits were given for this run.
     private func service() throws -> RemoteVault {
@@ -39,7 +41,7 @@ struct VaultConnector: Sendable {
         return RemoteVault(client)
     }
 
-    /// Opens the vault for reading, alongside its owner.
+    /// Opens the vault for reading alongside its owner, and runs `body`.
     func reading<Value>(_ body: (Vault) async throws -> Value) async throws -> Value {
         let opener = if let opener { opener } else { try await fallbackOpener() }
         return try await opener.reading(body)
@@ -69,7 +71,7 @@ struct VaultConnector: Sendable {
         }
     }
 
-    /// Reports evictions; a service logs them, but without one the command has to report them.
+    /// Reports evictions to the user. A service logs evictions, but without a service, the command has to report them.
     private func reportEvictions(of vault: Vault) async {
         guard case .evicted(let titles, let segments, let bytes)? = vault.takeEvictions() else { return }
         await Terminal.shared.say(
@@ -77,7 +79,10 @@ struct VaultConnector: Sendable {
         )
     }
 
-    /// Returns whether to try again to own the vault.
+    /// Returns whether to try again to own the vault, after a pause.
+    ///
+    /// - Throws: ``ServiceFound`` if a service turns out to own the vault, or ``VaultError`` with code `owned` to give
+    ///   up.
     @Sendable private func wait(_ refusal: VaultError, _ tries: Int) async throws -> Bool {
         if await client.isAnswered() { throw ServiceFound() }
         guard waitsForOwner || tries < Self.minimumTries else {
@@ -89,5 +94,5 @@ struct VaultConnector: Sendable {
     }
 }
 
-/// Thrown if a service turns out to own the vault.
+/// The error if a service turns out to own the vault.
 struct ServiceFound: Error, Hashable, Sendable {}

@@ -17,14 +17,14 @@ extension DownloadDocument {
 struct DownloadTable: Sendable {
     /// The width of the terminal; nil if the output is not a terminal, in which case texts are not cut.
     let terminalWidth: Int?
-    /// The time of day at which the queue continues, if it waits for that.
+    /// The time of day at which the queue continues, if the queue is waiting for that time.
     var opening: String?
 
     private static let headings = ["ID", "STATE", "HELD", "SIZE", "NAME"]
     /// The columns that contain numbers.
     private static let numbers: Set = [2, 3]
 
-    /// Returns a line for each download, and one with the counts of the queue; a sentence if there are none.
+    /// Returns a line for each download, and a line with the queue's counts; only a sentence if there are no downloads.
     func text(_ document: DownloadsDocument, now: Int64 = WallClock.now()) -> String {
         guard !document.downloads.isEmpty else { return "no downloads\n" }
         let rows = [Self.headings] + Self.ordered(document.downloads).map { self.cells($0, now) }
@@ -43,7 +43,8 @@ struct DownloadTable: Sendable {
         return text + Self.summary(document.counts) + "\n"
     }
 
-    /// Returns the queue, then other running downloads, then ended ones, with each title only once among the latter.
+    /// Returns the queue, followed by other running downloads, followed by ended downloads. An ended download is
+    /// omitted if its title has already occurred.
     private static func ordered(_ downloads: [DownloadDocument]) -> [DownloadDocument] {
         let queue = downloads.filter { $0.queued && $0.state != .done }
         let others = downloads.filter { !$0.queued && $0.state == .running }
@@ -62,7 +63,7 @@ struct DownloadTable: Sendable {
         ]
     }
 
-    /// Returns the state of a download, in a few words.
+    /// Returns the text for a download's state, in a few words.
     private func state(_ download: DownloadDocument, _ now: Int64) -> String {
         guard download.state == .waiting else { return download.state.rawValue }
         if let opening { return "until \(opening)" }
@@ -74,7 +75,7 @@ struct DownloadTable: Sendable {
         seconds < 60 ? "\(seconds)s" : AgeText.text(seconds: seconds)
     }
 
-    /// Returns a line with the counts of the queue.
+    /// Returns a line with the queue's counts.
     static func summary(_ counts: DownloadCounts) -> String {
         counts == DownloadCounts() ? "the queue is empty" : "queue: \(self.counts(counts))"
     }
@@ -91,20 +92,22 @@ struct DownloadTable: Sendable {
 
 /// Shows downloads live at a terminal.
 struct DownloadMonitor: Sendable {
-    /// Whether to continue when nothing is running.
+    /// Whether to continue when no download is running.
     let isEndless: Bool
     private let terminal = Terminal.shared
     private let begin = ContinuousClock.now
-    /// The bytes that each running download had when it was first seen, and the time of that.
+    /// The number of bytes that each running download had when it was first seen, and the time at which it was first
+    /// seen.
     private var first: [String: (held: Int64, at: ContinuousClock.Instant)] = [:]
 
     private static let interval: Duration = .milliseconds(500)
-    /// How many times in a row nothing may run before the display ends: between two downloads, nothing runs briefly.
+    /// The number of consecutive updates without a running download after which the display ends. It is greater than
+    /// one because, between two downloads, nothing runs for a moment.
     private static let patience = 3
 
     init(isEndless: Bool) { self.isEndless = isEndless }
 
-    /// Redraws the downloads until nothing is running.
+    /// Redraws the downloads until none is running, or forever if ``isEndless``.
     mutating func follow(_ service: RemoteVault) async throws {
         var idle = 0
         while isEndless || idle < Self.patience {
@@ -119,10 +122,10 @@ struct DownloadMonitor: Sendable {
         await terminal.wipeLines()
     }
 
-    /// Returns the running downloads, and the counts of the queue. Most running downloads are on the first page;
-    /// further pages are read only while some are missing.
+    /// Returns the running downloads, and the queue's counts. Most running downloads are on the first page, so further
+    /// pages are read only while some are missing.
     ///
-    /// - Parameter page: returns a page of the queue: after a cursor, with at most a given number of entries.
+    /// - Parameter page: returns the page of the queue that follows a cursor, with at most a given number of entries.
     static func running(
         in page: (_ after: String?, _ limit: Int) async throws -> DownloadsDocument
     ) async throws -> ([DownloadDocument], DownloadCounts) {
@@ -136,7 +139,7 @@ struct DownloadMonitor: Sendable {
         return (running, counts)
     }
 
-    /// Returns a line for each running download, as many as fit, and one with the total.
+    /// Returns a line for each running download, up to as many as fit, and a line with the total.
     private mutating func lines(
         _ running: [DownloadDocument], _ counts: DownloadCounts, at now: ContinuousClock.Instant
     ) -> [String] {
@@ -162,7 +165,8 @@ struct DownloadMonitor: Sendable {
         return Array(lines.prefix(room)) + more + [Self.summary(total, counts, width: terminal.width)]
     }
 
-    /// Returns the last line: the counts of the queue, and the speed and remaining time of the running downloads.
+    /// Returns the last line, with the queue's counts, and the amount, speed and remaining time of the running
+    /// downloads.
     static func summary(_ total: TransferProgress, _ counts: DownloadCounts, width: Int) -> String {
         let figures = [
             DownloadTable.summary(counts),
@@ -179,7 +183,7 @@ struct DownloadMonitor: Sendable {
 }
 
 extension DownloadDocument {
-    /// Its name, else the last part of its URL's path.
+    /// The download's name, else the last part of its URL's path.
     fileprivate var shortName: String {
         guard name == nil, let url = try? MediaURL(url) else { return shownName }
         return url.path.split(separator: "/").last.map { $0.removingPercentEncoding ?? String($0) } ?? url.host

@@ -1,19 +1,20 @@
 import MediaVault
 
 extension VaultError {
-    /// The message, with the command or option that applies its hint in parentheses.
+    /// The message, followed in parentheses by the command or option that puts the error's hint into practice.
     var text: String { text(in: .current) }
 
-    /// Returns ``text`` for a process with this environment.
+    /// Returns ``text`` for a process with the given environment.
     func text(in environment: ProcessEnvironment) -> String {
-        // systemd mounts paths that a unit does not name read-only for it, however the disk is mounted.
+        // For a unit, systemd may mount paths that the unit does not name read-only, however the disk itself is
+        // mounted.
         if hint == .writablePath {
             return environment["INVOCATION_ID"] == nil ? message : "\(message) (in a systemd unit: ReadWritePaths=)"
         }
         return hint.flatMap(Self.words).map { "\(message) (\($0))" } ?? message
     }
 
-    /// Returns the command or option that applies a hint; nil if the message already says what to do.
+    /// Returns the command or option that puts a hint into practice; nil if the message already states what to do.
     private static func words(_ hint: Hint) -> String? {
         switch hint {
         case .createVault: "mediavault init, or --vault"

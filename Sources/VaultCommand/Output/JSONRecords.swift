@@ -8,25 +8,25 @@ struct FetchedRecord: Encodable, Sendable {
         let message: String
     }
 
-    /// The title's id; null if the vault has nothing at the URL.
+    /// The title's id; null if the vault has no resource with the URL.
     @OrNull var id: TitleID?
-    /// The URL as given, or the URL of the title whose id was given; null if the vault has no such title.
+    /// The URL as given, or the URL of the title whose id was given; null if the vault has no title with the id.
     @OrNull var url: String?
     @OrNull var size: Int64?
     let bytes: Int64
     @OrNull var type: String?
     let complete: Bool
     @OrNull var error: Problem?
-    /// The exit code for the title; not printed.
+    /// The exit code for the title, which is not printed.
     let status: ExitStatus
-    /// The sentence that reported the failure; not printed.
+    /// The sentence that reported the failure, which is not printed.
     let failure: String?
 
     private enum CodingKeys: CodingKey { case id, url, size, bytes, type, complete, error }
 
     /// Creates the record of a title that was fetched completely.
     ///
-    /// - Parameter text: its URL, or its id.
+    /// - Parameter text: the title's URL or id.
     init(_ text: String, _ progress: DownloadProgress) {
         let given = TitleID(text)
         id = given
@@ -40,9 +40,9 @@ struct FetchedRecord: Encodable, Sendable {
         failure = nil
     }
 
-    /// Creates the record of a title from a summary of what the vault has.
+    /// Creates the record of a title from a summary of what the vault holds of it.
     ///
-    /// - Parameter text: its URL, or its id.
+    /// - Parameter text: the title's URL or id.
     init(_ text: String, _ summary: ResourceSummary?, failed error: VaultError? = nil, _ sentence: String? = nil) {
         let given = TitleID(text)
         failure = sentence
@@ -59,7 +59,7 @@ struct FetchedRecord: Encodable, Sendable {
 
 /// The result for one title, as `remove`, `pin`, `unpin` and `mode --json` print it.
 struct TitleRecord: Encodable, Sendable {
-    /// The result of a success.
+    /// The result if the command succeeded.
     struct Outcome: Sendable {
         /// The number of bytes freed; nil for commands that free none.
         var bytes: Int64?
@@ -72,13 +72,13 @@ struct TitleRecord: Encodable, Sendable {
         let message: String
     }
 
-    /// The title's id; null if the vault has nothing at the URL.
+    /// The title's id; null if the vault has no resource with the URL.
     @OrNull var id: TitleID?
-    /// Its URL; null if the vault has no title with the id.
+    /// The title's URL; null if the vault has no title with the id.
     @OrNull var url: String?
     let bytes: Int64?
     @OrNull var error: Problem?
-    /// The exit code for the title; not printed.
+    /// The exit code for the title, which is not printed.
     let status: ExitStatus
 
     private enum CodingKeys: CodingKey { case id, url, bytes, error }
@@ -100,13 +100,13 @@ struct TitleRecord: Encodable, Sendable {
     }
 }
 
-/// What `init --json` prints: the parts of the vault, and which of them it created.
+/// The output of `init --json`, which states the parts of the vault and which of them the command created.
 struct InitRecord: Encodable, Sendable {
     let vault: String
     let isVaultCreated: Bool
     let keyring: String
     let isKeyringCreated: Bool
-    /// Null if the keyring has no key file.
+    /// The path of the key file; null if the keyring has none.
     @OrNull var keyFile: String?
     let isKeyFileCreated: Bool
     /// Whether the secret that unlocks the keyring is on the vault's own disk.
@@ -120,7 +120,7 @@ struct InitRecord: Encodable, Sendable {
     }
 }
 
-/// What `export --json` prints.
+/// The output of `export --json`.
 struct ExportRecord: Encodable, Sendable {
     let url: String
     /// The path of the file or folder that was written.
@@ -131,15 +131,15 @@ struct ExportRecord: Encodable, Sendable {
 struct LinkRecord: Encodable, Sendable {
     let url: String
     let link: String
-    /// Null if it never expires.
+    /// When the link expires; null if it never does.
     @OrNull var expires: Timestamp?
     /// The name under which the vault records the link; null if it has none.
     @OrNull var name: String?
 }
 
-/// A vault as `status --json` prints it: the status, and the address of the service.
+/// The output of `status --json`, which is the vault's status and the service's address.
 struct StatusRecord: Encodable, Sendable {
-    /// Nil if the service is locked: without a key, it cannot read the vault.
+    /// The vault's status; nil if the service is locked, because it cannot read the vault without a key.
     let status: StatusDocument?
     let service: ServiceRecord?
 
@@ -150,7 +150,7 @@ struct StatusRecord: Encodable, Sendable {
 
     private enum CodingKeys: CodingKey { case locked, service }
 
-    // The status's members are at the same level as the others.
+    // The status's members are at the same level as the record's own members.
     func encode(to encoder: any Encoder) throws {
         try status?.encode(to: encoder)
         var members = encoder.container(keyedBy: CodingKeys.self)
@@ -160,7 +160,7 @@ struct StatusRecord: Encodable, Sendable {
 }
 
 extension ResourceSummary {
-    /// Returns whether every requested byte is held; false if the length is unknown.
+    /// Returns whether all bytes of a range are held; false if the length is unknown.
     func holds(_ range: RequestedRange) -> Bool {
         guard let size, let wanted = range.resolved(length: size) else { return false }
         return ByteRanges(held).gaps(in: wanted).isEmpty

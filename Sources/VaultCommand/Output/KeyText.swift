@@ -3,7 +3,7 @@ import MediaVault
 import VaultModel
 import VaultService
 
-/// The state of the keys, as text for people.
+/// Formats the state of the keys for people.
 enum KeysText {
     static func text(_ document: KeysDocument) -> String {
         let rows = document.generations.map { generation in
@@ -19,7 +19,7 @@ enum KeysText {
             + remarks(document).map { Terminal.printable($0) + "\n" }.joined()
     }
 
-    /// Returns the remaining work, one sentence each.
+    /// Returns one sentence for each piece of work that remains to be done.
     static func remarks(_ document: KeysDocument) -> [String] {
         var remarks = document.older.map(remark)
         if let crowd = crowd(document) { remarks.append(crowd) }
@@ -31,7 +31,8 @@ enum KeysText {
         return remarks
     }
 
-    /// Returns a warning long before the keyring is full; nil while it is not needed.
+    /// Returns a warning that the keyring is filling up, which is given long before it is full; nil while there are few
+    /// generations.
     static func crowd(_ document: KeysDocument) -> String? {
         let count = document.older.count + 1
         guard count >= KeyReport.most / 16 else { return nil }
@@ -44,12 +45,12 @@ enum KeysText {
         guard generation.resources > 0 else {
             return "nothing needs generation \(number) any more: run keys retire \(number)"
         }
-        // If the reseal frees every key that the generation wraps, rewrapping them is useless.
+        // If the running reseal replaces every key that the generation wraps, rewrapping these keys is useless.
         let what = generation.leaving < generation.resources ? "run keys rewrap" : "wait for their reseal to finish"
         return "generation \(number) is still needed by \(need(generation)): \(what)"
     }
 
-    /// Returns the remaining work of a reseal and of shreds, and how to finish it.
+    /// Returns sentences about an unfinished reseal and unfinished shreds, and how to finish them.
     private static func unfinished(_ document: KeysDocument) -> [String] {
         var remarks: [String] = []
         if let rest = document.reseal {
@@ -68,17 +69,17 @@ enum KeysText {
         return remarks
     }
 
-    /// Returns how to finish a key operation; empty if it is running.
+    /// Returns words that state how to finish a key operation; empty if the operation is running.
     private static func remedy(_ act: Receipt.Act, _ document: KeysDocument) -> String {
         guard document.act != act.command else { return "" }
         return ": the service continues it at its next start at the latest; to continue now, run the same "
             + "\(act.command) again"
     }
 
-    /// The advice after a change of the keyring.
+    /// The advice that is given after a change to the keyring.
     static let backUp = "back up the keyring again: an older copy does not open this vault any more"
 
-    /// Prints the work that a key operation left undone.
+    /// Prints what a key operation has left to be done.
     static func printRemainingWork(_ act: Receipt.Act, _ document: KeysDocument) async {
         if let leaves = act.leaves { await Terminal.shared.say("note: \(leaves)") }
         for generation in document.older where generation.resources > 0 {
@@ -87,25 +88,26 @@ enum KeysText {
         if let crowd = crowd(document) { await Terminal.shared.say(crowd) }
     }
 
-    /// Returns who lost access when a generation was retired; if older generations remain, what they still open.
+    /// Returns words that state who lost access when a generation was retired, or, if older generations remain, what an
+    /// older keyring still opens.
     static func cutOff(by document: KeysDocument) -> String? {
         guard !document.older.isEmpty else { return Receipt.Act.retire.cutsOff }
         let left = document.older.map { String($0.number) }.joined(separator: ", ")
         return "an older copy of the keyring still opens what generation \(left) wraps"
     }
 
-    /// Returns what still needs a generation: `12 titles (3.2 GB)`.
+    /// Returns words for the titles that still need a generation, such as `12 titles (3.2 GB)`.
     static func need(_ generation: GenerationReport) -> String {
         "\(Count.of(generation.titles, "title")) (\(ByteCount.text(generation.bytes)))"
     }
 
-    /// Returns the date in UTC in ISO 8601 format.
+    /// Returns the UTC date of a time in ISO 8601 format.
     static func day(_ seconds: Int64) -> String {
         Date(timeIntervalSince1970: TimeInterval(seconds)).formatted(.iso8601.year().month().day())
     }
 }
 
-/// The slots of a keyring, as text for people, one line each.
+/// Formats a keyring's slots for people, with one line for each slot.
 enum SlotTable {
     static func text(_ slots: [KeyringSlot]) -> String {
         TextTable.text(slots.map { [String($0.number), $0.method, Terminal.printable($0.label) + cost($0)] })
@@ -124,17 +126,17 @@ enum UnlockText {
         + "theft of the disk; keep it on another disk, or use a passphrase"
 }
 
-/// What to do about keys that do not open.
+/// The advice about keys that cannot be opened.
 enum UnopenedText {
     static let remedy = "run verify --repair, which removes the titles that no key opens"
 
-    /// Returns the message about keys that do not open.
+    /// Returns the message about a number of keys that cannot be opened.
     static func keys(_ count: Int) -> String { "could not open \(Count.of(count, "key")): \(remedy)" }
 }
 
 /// The messages about a rewrap, and its exit code.
 struct RewrapText: Hashable, Sendable {
-    /// One sentence each.
+    /// The messages, each of which is a sentence.
     let remarks: [String]
     let status: ExitStatus
 
@@ -144,7 +146,8 @@ struct RewrapText: Hashable, Sendable {
             isNothing
             ? "generation \(report.generation) already wraps every key"
             : "moved \(Count.of(report.keys, "key")) to generation \(report.generation)"
-        // As long as an older generation opens any row, older copies of the keyring still work.
+        // As long as any row still needs an older generation, it is not claimed that older copies of the keyring open
+        // nothing.
         guard report.unopened == 0 else {
             remarks = [
                 done,
@@ -164,7 +167,7 @@ struct RewrapText: Hashable, Sendable {
 
 /// The messages about a reseal, and its exit code.
 struct ResealText: Hashable, Sendable {
-    /// One sentence each.
+    /// The messages, each of which is a sentence.
     let remarks: [String]
     let status: ExitStatus
 
@@ -189,10 +192,10 @@ struct ResealText: Hashable, Sendable {
 
 /// The messages about copies of the vault's folder.
 enum CopiesText {
-    /// What opens copies of the folder after a generation was destroyed.
+    /// The message that states which keyring opens a copy of the folder after a generation was destroyed.
     static let afterRetirement =
         "copies of the vault's folder from before open only with a keyring of their time, such as one of keys backup"
-    /// Which copies of the folder a backup of the keyring opens.
+    /// The message that states which copies of the folder a backup of the keyring opens.
     static let ofBackup =
         "it opens copies of the vault's folder up to the next change of keys, except for what a generation sealed that "
         + "was destroyed before"
@@ -200,7 +203,7 @@ enum CopiesText {
 
 /// The messages about a shred, and its exit code.
 struct ShredText: Hashable, Sendable {
-    /// Nil if nothing was shredded, because the failures were already reported.
+    /// The message; nil if nothing was shredded, because the failures have already been reported.
     let remark: String?
     let status: ExitStatus
 

@@ -1,9 +1,9 @@
 import MediaVault
 import VaultService
 
-/// What `keys slot add --json` prints.
+/// The output of `keys slot add --json`.
 struct AddedSlotRecord: Encodable, Sendable {
-    /// The number of the slot; null if the vault's owner chose it.
+    /// The number of the slot; null if the vault's owner chose the number.
     @OrNull var slot: Int64?
     /// The key file that was created; null if none was created.
     @OrNull var keyFile: String?
@@ -11,12 +11,13 @@ struct AddedSlotRecord: Encodable, Sendable {
     let restsWithVault: Bool
 }
 
-/// What `keys slot remove` and `keys change-passphrase --json` print.
+/// The output of `keys slot remove --json` and `keys change-passphrase --json`.
 struct ChangedSlotRecord: Encodable, Sendable {
     let slot: Int
     /// Whether a new root key was created, so that a copied keyring no longer opens anything in the vault's folder.
     let revoked: Bool
-    /// Why older generations were kept after the revocation, one sentence each; empty if all were destroyed.
+    /// The reasons why older generations were kept after the revocation, as one sentence each; empty if all were
+    /// destroyed.
     let kept: [String]
 
     /// - Parameter unretired: the result of ``RootRevocation/run(on:)``; nil if nothing was revoked.
@@ -27,20 +28,20 @@ struct ChangedSlotRecord: Encodable, Sendable {
     }
 }
 
-/// What `keys backup --json` prints.
+/// The output of `keys backup --json`.
 struct BackupRecord: Encodable, Sendable {
     /// The path of the copy.
     let file: String
 }
 
-/// What `keys restore --json` prints.
+/// The output of `keys restore --json`.
 struct RestoreRecord: Encodable, Sendable {
     let warnings: [String]
-    /// The new path of the replaced keyring; null if there was none.
+    /// The path to which the replaced keyring was moved; null if there was none.
     @OrNull var replaced: String?
     /// The slots that unlock the keyring.
     let slots: [KeyringSlot]
-    /// The slots of the replaced keyring that are gone.
+    /// The slots of the replaced keyring that no longer exist.
     let lostSlots: [KeyringSlot]
 
     init(_ report: RestoreReport) {
@@ -51,29 +52,29 @@ struct RestoreRecord: Encodable, Sendable {
     }
 }
 
-/// What `keys lock --json` prints.
+/// The output of `keys lock --json`.
 struct LockRecord: Encodable, Sendable {
-    /// Whether a service had the vault open, and no longer has any key.
+    /// Whether a service had the vault open, and no longer has any keys.
     let locked: Bool
 }
 
-/// What `keys revoke-links --json` prints.
+/// The output of `keys revoke-links --json`.
 struct RevocationRecord: Encodable, Sendable {
     let linksRevoked = true
     let tokenRevoked = true
 }
 
-/// What `keys revoke-root --json` prints.
+/// The output of `keys revoke-root --json`.
 struct RootRevocationRecord: Encodable, Sendable {
     let revoked = true
-    /// Why older generations were kept, one sentence each; empty if all were destroyed.
+    /// The reasons why older generations were kept, as one sentence each; empty if all were destroyed.
     let kept: [String]
 
     /// - Parameter unretired: the result of ``RootRevocation/run(on:)``.
     init(_ unretired: [VaultError]) { kept = unretired.map(\.text) }
 }
 
-/// What `keys renew` and `keys respond-to-leak --json` print, even if they fail.
+/// The output of `keys renew --json` and `keys respond-to-leak --json`, even if they fail.
 struct RunbookRecord: Encodable, Sendable {
     /// A step that has ended.
     struct Step: Encodable, Sendable {
@@ -81,7 +82,7 @@ struct RunbookRecord: Encodable, Sendable {
         let complete: Bool
         /// The generations that the step destroyed.
         let retired: [Int]
-        /// What the step left undone, one sentence each.
+        /// One sentence for each thing that the step left undone.
         let problems: [String]
 
         init(_ ended: RunbookProgress.Ended) {

@@ -1,6 +1,6 @@
 import MediaVault
 
-/// Displays the progress of several titles at once, in one line.
+/// Displays the progress of several titles together on one line.
 actor ListProgress {
     private let terminal: Terminal
     private let begin = ContinuousClock.now
@@ -14,7 +14,7 @@ actor ListProgress {
         state = ListState(count: count)
     }
 
-    /// Records that a title begins.
+    /// Records that the fetch of a title has begun.
     func begin(_ number: Int, _ name: String) { state.running[number] = ListState.Title(name: name) }
 
     /// Records the progress of a title.
@@ -23,15 +23,15 @@ actor ListProgress {
         await tellIfDue()
     }
 
-    /// Records that a title has ended, complete or not.
+    /// Records that the fetch of a title has ended, whether or not the title is complete.
     ///
-    /// - Parameter bytes: the number of its bytes in the vault.
+    /// - Parameter bytes: the number of the title's bytes in the vault.
     func end(_ number: Int, bytes: Int64) async {
         state.end(number, bytes: bytes)
         await tellIfDue()
     }
 
-    /// Shows the last state, and keeps it.
+    /// Shows the final state, and keeps the line.
     func end() async {
         await tell()
         await terminal.keepLine()
@@ -51,13 +51,13 @@ actor ListProgress {
     }
 }
 
-/// The progress of several titles: a pure value.
+/// The progress of several titles, as a pure value.
 struct ListState: Sendable {
     /// A title that is being fetched.
     struct Title: Sendable {
         let name: String
         private(set) var share = 0.0
-        /// The bytes that have arrived since it began.
+        /// The number of bytes that have arrived since the fetch of the title began.
         private(set) var bytes: Int64 = 0
         private var heldBefore: Int64?
 
@@ -80,33 +80,33 @@ struct ListState: Sendable {
 
     init(count: Int) { self.count = count }
 
-    /// Removes a title that has ended.
+    /// Removes a title whose fetch has ended, and counts it as done.
     mutating func end(_ number: Int, bytes: Int64) {
         running[number] = nil
         done += 1
         self.bytes += bytes
     }
 
-    /// The share of the titles that is done, from 0 to 1; each title counts the same, because the sizes of those that
-    /// have not begun are unknown.
+    /// The completed share of the titles, from 0 to 1. All titles have the same weight, because the sizes of those
+    /// whose fetch has not begun are unknown.
     var share: Double {
         count == 0 ? 1 : min(1, (Double(done) + running.values.reduce(0) { $0 + $1.share }) / Double(count))
     }
 
-    /// The percentage rounded down; 100 only if all titles have ended.
+    /// The completed percentage, rounded down. It is 100 only if all titles have ended.
     var percent: Int { done == count ? 100 : min(99, Int(share * 100)) }
 
-    /// Returns the remaining seconds at the current pace; nil while unknown.
+    /// Returns the number of seconds that remain at the current pace; nil if it is unknown.
     func secondsLeft(after time: Duration) -> Int64? {
         guard done > 0, done < count, share > 0, time >= .seconds(1) else { return nil }
         let left = time / .seconds(1) * (1 - share) / share
         return left < 7 * 86_400 ? Int64(left.rounded(.up)) : nil
     }
 
-    /// Returns a line for output that keeps lines: logs, pipes.
+    /// Returns a line for output in which lines are kept, such as a log or a pipe.
     func sentence(after time: Duration) -> String { facts(after: time).joined(separator: ", ") }
 
-    /// Returns a line shorter than `width` columns: the figures, then the names of the titles being fetched.
+    /// Returns a line shorter than `width` columns, with the figures followed by the names of the titles being fetched.
     func line(after time: Duration, width: Int) -> String {
         let room = max(0, width - 1)
         let names = running.sorted { $0.key < $1.key }.map(\.value.name)

@@ -8,10 +8,10 @@ enum ListColumn: String, CaseIterable, Sendable {
     case id, held, size, bytes, age, played, expires, type, duration, `class`, name, url
     case contentID = "content-id"
 
-    /// The default columns: the name is last, because only its width is unbounded.
+    /// The default columns. The name is last, because it is the only one whose width is unbounded.
     static let usual: [ListColumn] = [.id, .held, .size, .age, .name]
 
-    /// Parses a list such as `id,name`.
+    /// Parses a list of columns, such as `id,name`.
     static func parse(_ text: String) throws -> [ListColumn] {
         try text.split(separator: ",", omittingEmptySubsequences: false).map { name in
             guard let column = ListColumn(rawValue: String(name)) else {
@@ -23,26 +23,26 @@ enum ListColumn: String, CaseIterable, Sendable {
         }
     }
 
-    /// Completes the option's value with further columns.
+    /// The completion of the option's value, which offers further columns.
     static let completion = CompletionKind.custom { _, _, prefix in values(continuing: prefix) }
 
-    /// Returns the values that begin with the typed columns, each followed by one more column that is not among them.
+    /// Returns the values that consist of the columns typed so far and one more column that is not among them.
     static func values(continuing typed: String) -> [String] {
-        // The word may also be typed with the option: --columns=id.
+        // The word may also include the option, as in `--columns=id`.
         let value = typed.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).last ?? ""
         let known = value.split(separator: ",", omittingEmptySubsequences: false).dropLast().map(String.init)
         let head = typed.dropLast(value.count) + known.map { $0 + "," }.joined()
         return allCases.map(\.rawValue).filter { !known.contains($0) }.map { head + $0 }
     }
 
-    /// Whether its texts may be longer than a line, and are cut to the terminal's width.
+    /// Whether the column's texts may be longer than a line, so that they are cut to the terminal's width.
     fileprivate var isLong: Bool { [.name, .url, .contentID].contains(self) }
     /// Whether the column contains numbers, which are right-aligned.
     fileprivate var isNumber: Bool { [.held, .size, .bytes, .age, .played, .expires, .duration].contains(self) }
 
-    /// Returns the text for a title.
+    /// Returns the column's text for a title.
     ///
-    /// - Parameter now: seconds since 1970.
+    /// - Parameter now: the current time in seconds since 1970.
     func text(_ title: ListedDocument, now: Int64) -> String {
         switch self {
         case .id: title.id?.description ?? "-"
@@ -64,7 +64,7 @@ enum ListColumn: String, CaseIterable, Sendable {
     }
 }
 
-/// The time since an event, in one unit: `12m`, `5h`, `90d`, `2y`.
+/// Formats the time since an event in a single unit, such as `12m`, `5h`, `90d` or `2y`.
 enum AgeText {
     static func text(seconds: Int64) -> String {
         switch seconds {
@@ -77,7 +77,7 @@ enum AgeText {
     }
 }
 
-/// A text and the number of terminal columns that it takes.
+/// A text, and the number of terminal columns that it occupies.
 struct ListCell: Hashable, Sendable {
     let text: String
     let width: Int
@@ -87,10 +87,10 @@ struct ListCell: Hashable, Sendable {
         width = Self.width(of: text)
     }
 
-    /// Returns the number of columns: two for a wide character, as in Chinese or Japanese, and zero for a combining
-    /// mark.
+    /// Returns the number of columns that a text occupies. A wide character, as in Chinese or Japanese, counts as two,
+    /// and a combining mark as zero.
     static func width(of text: String) -> Int {
-        // Long lists are mostly ASCII.
+        // This is a shortcut, because long lists are mostly ASCII.
         if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
         return text.unicodeScalars.reduce(0) { $0 + width(of: $1) }
     }
@@ -102,13 +102,13 @@ struct ListCell: Hashable, Sendable {
         }
     }
 
-    /// The blocks of wide characters, approximately (Unicode Standard Annex 11).
+    /// The approximate blocks of wide characters (Unicode Standard Annex 11).
     private static let wide: [ClosedRange<UInt32>] = [
         0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60,
         0xFFE0...0xFFE6, 0x1F300...0x1FAFF, 0x20000...0x3FFFD,
     ]
 
-    /// Returns as much of the text as fits, with an ellipsis if some of it is cut off.
+    /// Returns as much of the text as fits, followed by an ellipsis if some of the text is cut off.
     func cut(to most: Int) -> ListCell {
         guard width > most else { return self }
         var (kept, used) = (String.UnicodeScalarView(), 0)
@@ -129,10 +129,10 @@ struct ListTable: Sendable {
     let terminalWidth: Int?
 
     private static let gap = 2
-    /// The minimum width of a column that is cut.
+    /// The minimum width to which a column is cut.
     private static let leastWidth = 12
 
-    /// Returns whether the texts of a column are cut: a URL at the end of a line stays whole, so that it can be copied.
+    /// Returns whether a column's texts are cut. A URL at the end of a line stays whole, so that it can be copied.
     private func isCut(_ column: Int) -> Bool {
         columns[column].isLong && !(columns[column] == .url && column == columns.count - 1)
     }

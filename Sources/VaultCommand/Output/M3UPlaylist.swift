@@ -2,16 +2,16 @@ import Foundation
 import MediaVault
 import VaultService
 
-/// An extended M3U playlist: names, durations and links of titles.
+/// An extended M3U playlist, which contains the names, durations and links of titles.
 enum M3UPlaylist {
     struct Entry: Hashable, Sendable {
         let name: String
-        /// The playing time in seconds; nil if unknown.
+        /// The playing time in seconds; nil if it is unknown.
         let duration: Int64?
         let link: String
     }
 
-    /// - Parameter isShown: whether a terminal shows the text, and must not obey control characters in a name.
+    /// - Parameter isShown: whether the text is shown at a terminal, which must not obey control characters in a name.
     static func text(_ entries: [Entry], isShown: Bool = false) -> String {
         entries.reduce(into: "#EXTM3U\n") { text, entry in
             let name = isShown ? Terminal.printable(line(entry.name)) : line(entry.name)
@@ -19,7 +19,8 @@ enum M3UPlaylist {
         }
     }
 
-    /// Returns a name as one line: a line break would begin another entry, which a player would open.
+    /// Returns a name as one line. Line breaks are removed, because they would begin another entry, which a player
+    /// would open.
     private static func line(_ name: String) -> String {
         let breaks: Set<Unicode.GeneralCategory> = [.control, .lineSeparator, .paragraphSeparator]
         let kept = name.unicodeScalars.map { breaks.contains($0.properties.generalCategory) ? " " : $0 }
@@ -27,7 +28,8 @@ enum M3UPlaylist {
         return words.isEmpty ? "-" : words.joined(separator: " ")
     }
 
-    /// Returns the name that a player shows for a title: its name, else the last part of its URL, else its host.
+    /// Returns the name for players to show for a title, which is its name, else the last part of its URL, else its
+    /// host.
     static func name(_ name: String?, _ url: MediaURL) -> String {
         let last = url.path.split(separator: "/").last.map(String.init)
         return name ?? last.map { $0.removingPercentEncoding ?? $0 } ?? url.host

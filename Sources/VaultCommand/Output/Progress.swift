@@ -6,9 +6,9 @@ struct ProgressDisplay {
     private var pace: ProgressPace
     private var latest: TransferProgress?
     private var isShown = false
-    /// The line printed last, if the output keeps lines.
+    /// The line that was printed last, if lines are kept.
     private var sentence: String?
-    /// The bytes held at the start: the speed counts only bytes that arrived later.
+    /// The number of bytes held at the start. The speed counts only the bytes that arrived later.
     private var heldBefore: Int64?
 
     init(_ name: String, on terminal: Terminal = .shared) {
@@ -28,9 +28,9 @@ struct ProgressDisplay {
         if isShown { await tell(progress) }
     }
 
-    /// Shows the last state unless it is already shown, and keeps it.
+    /// Shows the final state unless it is already shown, and keeps the line.
     ///
-    /// - Parameter isComplete: whether the operation is complete, even if the last state does not show it.
+    /// - Parameter isComplete: whether the operation is complete even if the last state was not.
     mutating func end(isComplete: Bool = false) async {
         if isComplete, var whole = latest, let total = whole.total, whole.held < total {
             whole.held = total
@@ -53,15 +53,15 @@ struct ProgressDisplay {
 
 /// The text of a progress display.
 enum ProgressLine {
-    /// Returns a line for output that keeps lines: logs, pipes.
+    /// Returns a line for output in which lines are kept, such as a log or a pipe.
     static func sentence(_ name: String, _ progress: TransferProgress) -> String {
         ([name + ":"] + [progress.percent.map { "\($0) %," }, amount(progress)].compactMap(\.self)).joined(
             separator: " ")
     }
 
-    /// Returns a line shorter than `width` columns: the name, a bar if it fits, and as many figures as fit.
+    /// Returns a line shorter than `width` columns, with the name, a bar if there is room, and as many figures as fit.
     ///
-    /// - Parameter keepsBar: whether to drop the speed and the time left to make room for the bar.
+    /// - Parameter keepsBar: whether to omit the speed and the remaining time if this makes room for the bar.
     static func bar(_ name: String, _ progress: TransferProgress, width: Int, keepsBar: Bool = false) -> String {
         // A line that fills the last column makes some terminals wrap.
         let room = max(0, width - 1)
@@ -86,7 +86,7 @@ enum ProgressLine {
         ByteCount.text(progress.held) + (progress.total.map { " of \(ByteCount.text($0))" } ?? "")
     }
 
-    /// Returns the amount at a constant width, so that the line does not jump.
+    /// Returns the amount padded to a constant width, so that the other parts of the line do not move.
     private static func paddedAmount(_ progress: TransferProgress) -> String {
         TextTable.right(amount(progress), progress.total.map { ByteCount.text($0).count * 2 + 4 } ?? 0)
     }
@@ -98,18 +98,18 @@ enum ProgressLine {
         return "[" + String(repeating: "=", count: filled) + String(repeating: " ", count: columns - 2 - filled) + "]"
     }
 
-    /// Shortens a name at its start, because its end is more specific.
+    /// Shortens a name by cutting off its start, because its end is more specific.
     private static func shortened(_ name: String, to count: Int) -> String {
         name.count <= count ? name : count < 2 ? "" : "…" + name.suffix(count - 1)
     }
 }
 
-/// Decides when to show progress, between its start and its end.
+/// Decides when to show progress between the start and the end of an operation.
 struct ProgressPace: Hashable, Sendable {
     enum Style: Hashable, Sendable {
         /// One line that is redrawn at most ten times a second.
         case redrawn
-        /// Lines that are kept: one for every tenth of the whole, and at least every five seconds.
+        /// Lines that are kept. One is printed for every tenth of the whole, and at least every five seconds.
         case lines
     }
 
@@ -119,7 +119,7 @@ struct ProgressPace: Hashable, Sendable {
 
     init(_ style: Style) { self.style = style }
 
-    /// Returns whether to show progress now, `time` after the start; if so, records it as shown.
+    /// Returns whether to show the progress now, which is `time` after the start. If so, it is recorded as shown.
     mutating func isDue(_ progress: TransferProgress, at time: Duration) -> Bool {
         let tenth = (progress.percent ?? 0) / 10
         guard let lastTime else {
@@ -141,27 +141,27 @@ struct ProgressPace: Hashable, Sendable {
     }
 }
 
-/// The progress of one operation in bytes.
+/// The progress of an operation in bytes.
 struct TransferProgress: Hashable, Sendable {
     var held: Int64
-    /// The length of the whole; nil if unknown.
+    /// The number of bytes in the whole; nil if it is unknown.
     var total: Int64?
     var bytesPerSecond: Int64 = 0
 
-    /// Returns the rate in bytes per second; 0 if the time is too short to measure it.
+    /// Returns the rate in bytes per second; 0 if the time is too short to measure the rate.
     static func rate(of bytes: Int64, in time: Duration) -> Int64 {
         guard bytes > 0, time >= .milliseconds(200) else { return 0 }
         return Int64(Double(bytes) / (time / .seconds(1)))
     }
 
-    /// The remaining seconds at this speed; nil if unknown, or more than a week.
+    /// The number of seconds that remain at this speed; nil if it is unknown, or more than a week.
     var secondsLeft: Int64? {
         guard let total, bytesPerSecond > 0, held < total else { return nil }
         let left = (Double(total) - Double(held)) / Double(bytesPerSecond)
         return left < 7 * 86_400 ? Int64(left.rounded(.up)) : nil
     }
 
-    /// The percentage rounded down; 100 only if nothing is missing.
+    /// The percentage, rounded down; nil if the total is unknown. It is 100 only if nothing is missing.
     var percent: Int? {
         guard let total else { return nil }
         return held >= total ? 100 : min(99, Int(Double(max(held, 0)) / Double(total) * 100))

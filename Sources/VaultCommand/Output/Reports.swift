@@ -3,7 +3,7 @@ import MediaVault
 import VaultModel
 import VaultService
 
-/// The output of `keys audit` for people.
+/// Formats the output of `keys audit` for people.
 enum AuditText {
     static func text(_ report: AuditReport) -> String {
         var text = report.receipts.map(line).joined()
@@ -40,7 +40,7 @@ enum AuditText {
     }
 }
 
-/// The sources of bytes, as text for people: a paragraph for each answer, a line for each run.
+/// Formats the sources of bytes for people, with a paragraph for each answer and a line for each run.
 enum ExplanationText {
     static func text(_ document: ExplanationDocument) -> String {
         var text = FactText.text([
@@ -73,7 +73,7 @@ enum ExplanationText {
     }
 }
 
-/// The output of `verify` for people.
+/// Formats the output of `verify` for people.
 enum VerifyText {
     static func text(_ report: VerifyReport) -> String {
         var facts = [("opened", "\(ByteCount.text(report.bytesOpened)) in \(Count.of(report.segments, "segment"))")]
@@ -134,7 +134,7 @@ enum VerifyText {
     }
 }
 
-/// Byte ranges, as text for people: `0-4, 7-8`.
+/// Formats byte ranges for people, such as `0-4, 7-8`.
 enum RangeText {
     static func text(_ ranges: some Collection<ByteRange>) -> String {
         let all = ranges.map { "\($0.lowerBound)-\($0.upperBound - 1)" }.joined(separator: ", ")
@@ -142,16 +142,16 @@ enum RangeText {
     }
 }
 
-/// Facts, as text for people: a name and a value on each line.
+/// Formats facts for people, with a name and a value on each line.
 enum FactText {
     static func text(_ facts: [(name: String, value: String)]) -> String {
         TextTable.text(facts.map { [$0.name, Terminal.printable($0.value)] })
     }
 }
 
-/// Columns of text, two spaces apart. The last column is not padded.
+/// Formats tables of text, whose columns are two spaces apart. The last column is not padded.
 enum TextTable {
-    /// Returns rows with the same number of cells, one line each.
+    /// Returns the table with the given rows, which all have the same number of cells.
     static func text(_ rows: [[String]]) -> String {
         let widths = (rows.first ?? []).indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
         return rows.map { row in
@@ -170,9 +170,9 @@ enum TextTable {
     }
 }
 
-/// A title of several resources, as text for people.
+/// Formats descriptions of a title with several resources for people.
 enum TitleText {
-    /// Returns a short description: `HLS 480p en 1:30:00`.
+    /// Returns a short description, such as `HLS 480p en 1:30:00`.
     static func kind(_ title: Title) -> String {
         let heights = title.renditions.filter { $0.kind == .video }.compactMap(\.height)
         let languages = title.renditions.filter { $0.kind == .audio }.compactMap(\.language)
@@ -184,7 +184,7 @@ enum TitleText {
         return words.compactMap(\.self).joined(separator: " ")
     }
 
-    /// Returns its facts as pairs of name and value.
+    /// Returns a title's facts as pairs of a name and a value.
     static func facts(_ title: Title) -> [(name: String, value: String)] {
         [
             ("bytes", String(title.bytes)), ("resources", String(title.resources)),
@@ -194,7 +194,8 @@ enum TitleText {
         ] + title.missing.map { ("missing", $0) }
     }
 
-    /// Returns a sentence for the audio, and one for the subtitles, if the title lacks a requested language.
+    /// Returns a sentence about the audio if the title lacks a requested language, and likewise one about the
+    /// subtitles.
     static func missingLanguages(_ title: Title) -> [String] {
         let (audio, subtitles) = title.missingLanguages()
         return [(audio, "audio", Rendition.Kind.audio), (subtitles, "subtitles", .subtitles)].compactMap {
@@ -222,7 +223,7 @@ enum TitleText {
     }
 }
 
-/// Durations as people read them: `0:07`, `12:34`, `1:30:00`.
+/// Formats durations for people, such as `0:07`, `12:34` or `1:30:00`.
 enum ClockText {
     static func text(seconds: Int64) -> String {
         let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60)
@@ -231,22 +232,22 @@ enum ClockText {
     }
 }
 
-/// A number with its noun.
+/// Formats a number with its noun.
 enum Count {
-    /// Returns `1 title`, `2 titles`.
+    /// Returns a text such as `1 title` or `2 titles`.
     ///
-    /// - Parameter plural: nil if the plural only adds an s.
+    /// - Parameter plural: the plural of the noun; nil if it only adds an s.
     static func of(_ number: some BinaryInteger, _ noun: String, _ plural: String? = nil) -> String {
         "\(number) \(number == 1 ? noun : plural ?? noun + "s")"
     }
 }
 
-/// Numbers of bytes as people read them: `999 B`, `12.3 MB`; powers of ten.
+/// Formats numbers of bytes for people, such as `999 B` or `12.3 MB`. The units are powers of ten.
 enum ByteCount {
     static func text(_ count: Int64) -> String { Quantity.readable(bytes: count) }
 }
 
-/// The total of several titles.
+/// The totals for several fetched titles.
 struct FetchTotal: Hashable, Sendable {
     private let titles: Int
     private let complete: Int

@@ -1,14 +1,14 @@
 import MediaVault
 import VaultService
 
-/// The texts about a runbook.
+/// The texts that a command prints about a runbook.
 enum RunbookText: Sendable {
     /// A response to a leak, whose steps are numbered and explained.
     case leakResponse
     /// A scheduled rotation, which prints only results.
     case renewal
 
-    /// Returns what a step will do, one sentence each; empty if the previous step already announced it.
+    /// Returns the sentences that announce a step; empty if the previous step's announcement included this step.
     func announcement(_ step: KeyRunbook.Step, of runbook: KeyRunbook) -> [String] {
         guard self == .leakResponse else { return [] }
         return switch step {
@@ -32,7 +32,7 @@ enum RunbookText: Sendable {
     /// Returns whether to ask the user before a step.
     func asks(before step: KeyRunbook.Step) -> Bool { self == .leakResponse && ![.revokeLinks, .audit].contains(step) }
 
-    /// Returns what a step does, as the subject of a sentence.
+    /// Returns the name of a step's action, in a form that can be the subject of a sentence.
     static func name(_ step: KeyRunbook.Step) -> String {
         switch step {
         case .rotate: "rotating"
@@ -45,7 +45,7 @@ enum RunbookText: Sendable {
         }
     }
 
-    /// Returns the results of a step, one sentence each.
+    /// Returns a step's results, as one sentence each.
     static func results(_ ended: RunbookProgress.Ended) -> [String] {
         switch ended.outcome {
         case .done: ["\(name(ended.step)): done"]
@@ -56,7 +56,7 @@ enum RunbookText: Sendable {
         }
     }
 
-    /// Returns what a step left undone, one sentence each.
+    /// Returns one sentence for each thing that a step left undone.
     static func problems(_ ended: RunbookProgress.Ended) -> [String] {
         switch ended.outcome {
         case .done: []
@@ -74,7 +74,7 @@ enum RunbookText: Sendable {
         "\(name(step)): done, except for what does not open: see above"
     }
 
-    /// Returns the exit code of a runbook that ran to its end.
+    /// Returns the exit code for a runbook that ran to its end.
     static func status(_ progress: RunbookProgress) -> ExitStatus {
         switch progress.ended.first(where: { !$0.outcome.isComplete })?.outcome {
         case nil, .done: .done
@@ -83,10 +83,10 @@ enum RunbookText: Sendable {
         }
     }
 
-    /// Returns the state of each generation, one sentence each; omits those that were already retired at an earlier
-    /// moment.
+    /// Returns a sentence about the state of each generation, except those that were already retired at an earlier
+    /// time.
     ///
-    /// - Parameter before: the state at that moment; nil for the current one.
+    /// - Parameter before: the state of the keys at the earlier time; nil to use `document` itself.
     static func generations(_ document: KeysDocument, since before: KeysDocument? = nil) -> [String] {
         let earlier = Set((before ?? document).generations.filter { $0.state == .retired }.map(\.number))
         return document.generations.filter { !earlier.contains($0.number) }.map { generation in

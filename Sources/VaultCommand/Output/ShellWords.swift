@@ -1,6 +1,6 @@
-/// The words of a command as a person would type them into a shell.
+/// Formats a command's words in the form in which a person would type them into a shell.
 enum ShellWords {
-    /// Returns one line; empty if there is no command.
+    /// Returns the command as one line; empty if there is no command.
     static func lines(_ words: [String]?) -> [String] { words.map { [$0.map(quoted).joined(separator: " ")] } ?? [] }
 
     private static func quoted(_ word: String) -> String {

@@ -1,8 +1,8 @@
 import VaultModel
 
-/// Shortens text that should be a URL for messages, and leaves out possible secrets.
+/// Shortens text that should be a URL so that a message can show it, and leaves out possible secrets.
 enum ShownText {
-    /// Maximum characters shown.
+    /// The maximum number of characters shown.
     static let most = 60
 
     /// The request fields whose values are secrets.
@@ -19,7 +19,8 @@ enum ShownText {
         return shown.count <= most ? shown : String(shown.prefix(most - 1)) + "…"
     }
 
-    /// Returns the form to show of a text without a scheme, such as a name: all of it unless it may contain a secret.
+    /// Returns the form in which to show a text without a scheme, such as a name. Unless the text may contain a secret,
+    /// only its length is limited.
     static func ofName(_ text: String) -> String {
         guard !text.contains(where: { ":@?=".contains($0) }) else { return of(text) }
         let shown = Terminal.printable(text)
@@ -33,13 +34,13 @@ enum ShownText {
         }
     }
 
-    /// Returns the text after the scheme, without the user name, the password, the query and further words.
+    /// Returns the text after the scheme, without user name, password, query and any further words.
     private static func address(_ text: Substring) -> String {
         let isEnd: (Character) -> Bool = { "?#".contains($0) || $0.isWhitespace }
         let head = text.prefix { !isEnd($0) }
         let cut = head.endIndex < text.endIndex ? "…" : ""
         guard let at = head.lastIndex(of: "@") else {
-            // A password may contain these characters, too.
+            // The end may have been found within a password, which may contain the same characters.
             return text.contains("@") ? "…" : head + cut
         }
         return "…" + head[at...].dropFirst() + cut

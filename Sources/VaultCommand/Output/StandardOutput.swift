@@ -8,7 +8,7 @@ import Darwin
 
 /// Standard output, which carries only results.
 ///
-/// A slow reader blocks the writer, which has its own thread.
+/// If the reader is slow, writes block, so they have their own thread.
 final class StandardOutput: Sendable {
     static let shared = StandardOutput(descriptor: STDOUT_FILENO)
 
@@ -17,10 +17,10 @@ final class StandardOutput: Sendable {
 
     init(descriptor: Int32) { self.descriptor = descriptor }
 
-    /// Whether a person reads it at a terminal.
+    /// Whether standard output is a terminal.
     var isTerminal: Bool { isatty(descriptor) == 1 }
 
-    /// The current number of columns if this is a terminal; nil otherwise.
+    /// The terminal's current number of columns; nil if standard output is not a terminal.
     var terminalWidth: Int? {
         var size = winsize()
         guard isatty(descriptor) == 1, unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
@@ -31,7 +31,7 @@ final class StandardOutput: Sendable {
 
     /// Writes all of `bytes`.
     ///
-    /// - Throws: ``OutputClosed`` if the reader has gone; ``VaultError`` if the file system refuses.
+    /// - Throws: ``OutputClosed`` if the reader has gone, or ``VaultError`` if the bytes cannot be written.
     func write(_ bytes: ArraySlice<UInt8>) async throws {
         guard !bytes.isEmpty else { return }
         try await queue.run { [descriptor] in try Self.write(bytes, to: descriptor) }
@@ -51,12 +51,13 @@ final class StandardOutput: Sendable {
         }
     }
 
-    /// Returns if the write should be tried again; throws otherwise.
+    /// Returns normally if the write should be tried again, and throws otherwise.
     private static func recover(from code: Int32, _ descriptor: Int32) throws {
         switch code {
         case EINTR: return
         case EAGAIN:
-            // Another process made the pipe non-blocking: wait until it is writable, as a blocking write would.
+            // Another process has made the pipe non-blocking, so this waits until the pipe is writable, as a blocking
+            // write would.
             var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
             _ = unsafe poll(&entry, 1, -1)
         case EPIPE: throw OutputClosed()
@@ -68,9 +69,9 @@ final class StandardOutput: Sendable {
     }
 }
 
-/// Removes the secrets of URLs from a sentence: the query, and the user name and password.
+/// Removes the possible secrets in URLs, which are user name, password and query, from a sentence.
 ///
-/// Messages of the argument parser repeat what the user typed.
+/// This is needed because the argument parser's messages repeat what the user typed.
 enum Redaction {
     static func withoutSecrets(_ text: String) -> String {
         var result = ""

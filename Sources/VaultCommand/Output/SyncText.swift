@@ -2,12 +2,12 @@ import MediaVault
 import VaultModel
 import VaultService
 
-/// The texts about subscription runs.
+/// The texts about subscriptions and their runs.
 enum SyncText {
-    /// Returns a line for each title that was fetched or removed, and one with the counts.
+    /// Returns a line for each title that was fetched or removed, and a line with the counts.
     ///
     /// - Parameters:
-    ///   - isDryRun: whether nothing was changed.
+    ///   - isDryRun: whether the run was a dry run, which changes nothing.
     ///   - isServed: whether a service fetches the titles through its download queue.
     static func of(_ document: SyncDocument, isDryRun: Bool, isServed: Bool) -> String {
         let fetched = document.fetched.filter { $0.problem == nil }
@@ -32,7 +32,7 @@ enum SyncText {
             + "\(Terminal.printable(ShownURL.of(document.subscription.name))): \(counts.joined(separator: ", "))\n"
     }
 
-    /// Returns the messages after a subscription was added.
+    /// Returns the messages to print after a subscription was added.
     static func added(_ subscription: SubscriptionDocument, isUntried: Bool) -> [String] {
         let moved = subscription.movedTo.map { "it has moved to \(Terminal.printable($0))" }
         let read =
@@ -40,7 +40,7 @@ enum SyncText {
         return [moved, isUntried ? "it was not tried" : read].compactMap(\.self)
     }
 
-    /// Returns the table of subscriptions; a sentence if there are none.
+    /// Returns the table of subscriptions, or a sentence if there are none.
     static func table(_ subscriptions: [SubscriptionDocument], now: Int64) -> String {
         guard !subscriptions.isEmpty else { return "no subscriptions\n" }
         let rows = subscriptions.map { subscription in

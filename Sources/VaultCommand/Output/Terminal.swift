@@ -10,9 +10,10 @@ import Darwin
 
 /// The user's terminal, if there is one. All code that depends on a terminal is in this file.
 ///
-/// - Everything goes to standard error; results never do.
+/// - Everything is written to standard error, which never carries results.
 /// - A message starts with `mediavault: `, is one sentence, starts in lower case and ends without a full stop.
-/// - A line is redrawn only on a terminal that supports it (not `TERM=dumb`), and wiped before a message is printed.
+/// - A line is redrawn only on a terminal that supports this (not `TERM=dumb`). It is wiped before a message is
+///   printed.
 /// - The output has no colour, so `NO_COLOR` has no effect.
 final class Terminal: Sendable {
     static let shared = Terminal()
@@ -20,7 +21,7 @@ final class Terminal: Sendable {
     /// Whether a line can be redrawn in place.
     let canRedraw: Bool
     private let queue = BlockingQueue("mediavault.terminal")
-    /// The number of drawn lines that the next ones replace.
+    /// The number of drawn lines, which the next ones replace.
     private let drawn = Locked(0)
 
     private init() {
@@ -28,36 +29,36 @@ final class Terminal: Sendable {
         canRedraw = isatty(STDERR_FILENO) == 1 && kind != nil && kind != "dumb"
     }
 
-    /// Prints one message.
+    /// Prints a message.
     func say(_ text: String) async {
         let line = wiped(Self.printable("mediavault: " + text)) + "\n"
-        // A separate task, because a cancelled task must still be able to report how to continue.
+        // A separate task prints the message, because a cancelled task must still be able to report how to continue.
         await Task { await show(line) }.value
         drawn.withLock { $0 = 0 }
     }
 
-    /// Prints one message synchronously, while no other thread may be started.
+    /// Prints a message synchronously, for use while no other thread may be started.
     static func sayAlone(_ text: String) { put(printable("mediavault: " + text) + "\n") }
 
     /// Prints the help of a command that was used incorrectly.
     func show(help: String) async { await show(wiped(help) + "\n") }
 
-    /// Draws a line over the previously drawn ones.
+    /// Draws a line in place of the previously drawn lines.
     func redraw(_ line: String) async { await redraw(lines: [line]) }
 
-    /// Draws lines over the previously drawn ones. None may be longer than the terminal is wide.
+    /// Draws lines in place of the previously drawn lines. No line may be longer than the terminal is wide.
     func redraw(lines: [String]) async {
         let text = wiped(lines.map(Self.printable).joined(separator: "\n"))
         drawn.withLock { $0 = lines.count }
         await show(text)
     }
 
-    /// Keeps the lines drawn last.
+    /// Keeps the lines that were drawn last.
     func keepLine() async {
         if takeDrawn() > 0 { await show("\n") }
     }
 
-    /// Wipes the lines drawn last.
+    /// Wipes the lines that were drawn last.
     func wipeLines() async {
         let text = wiped("")
         drawn.withLock { $0 = 0 }
@@ -71,21 +72,22 @@ final class Terminal: Sendable {
         }
     }
 
-    /// The current number of columns, which changes as the window is resized.
+    /// The terminal's current number of columns, which changes as the window is resized.
     var width: Int {
         var size = winsize()
         guard unsafe ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
         return Int(size.ws_col)
     }
 
-    /// The current number of lines.
+    /// The terminal's current number of lines.
     var height: Int {
         var size = winsize()
         guard unsafe ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0 else { return 24 }
         return Int(size.ws_row)
     }
 
-    /// Whether the user can be prompted: standard input is a terminal, and the process has a controlling one.
+    /// Whether the user can be prompted, that is, whether standard input is a terminal and the process has a
+    /// controlling terminal.
     var canPrompt: Bool {
         guard isatty(STDIN_FILENO) == 1 else { return false }
         let device = Self.openDevice()
@@ -93,7 +95,7 @@ final class Terminal: Sendable {
         return device >= 0
     }
 
-    /// The maximum length of a typed line in bytes: what a terminal delivers at once.
+    /// The maximum length of a typed line in bytes, which is the maximum that a terminal delivers at once.
     static let maximumLineLength = 4096
 
     /// Runs a call that waits for the user, on the terminal's own thread.
@@ -101,7 +103,7 @@ final class Terminal: Sendable {
         try await queue.run { try body(self) }
     }
 
-    /// Prompts for a line that is not shown while the user types it. Blocks.
+    /// Prompts for a line that is not shown while the user types it. This method blocks.
     ///
     /// - Returns: the number of bytes written to `memory`, without the line end; 0 at the end of input.
     func readHidden(_ question: String, into memory: UnsafeMutableRawBufferPointer) throws -> Int {
@@ -113,15 +115,15 @@ final class Terminal: Sendable {
         var count = 0
         repeat { count = unsafe read(device, memory.baseAddress, memory.count) } while count < 0 && errno == EINTR
         _ = consume silence
-        // A line without a line end means the end of input.
+        // If there is no line end, the input has ended.
         guard count > 0, unsafe memory[count - 1] == 0x0A else { return 0 }
         return count - 1
     }
 
-    /// Replaces control characters, including bidirectional ones, with `?`: text from an origin or an argument must
-    /// neither control the terminal nor look like another text.
+    /// Replaces control characters, including bidirectional ones, with `?`, because text from an origin or an argument
+    /// must neither control the terminal nor look like other text.
     static func printable(_ text: String) -> String {
-        // Long lists are mostly ASCII.
+        // This is a shortcut, because long lists are mostly ASCII.
         guard text.utf8.contains(where: { !(0x20..<0x7F).contains($0) }) else { return text }
         return String(String.UnicodeScalarView(text.unicodeScalars.map { isPrintable($0) ? $0 : "?" }))
     }
@@ -133,7 +135,7 @@ final class Terminal: Sendable {
         }
     }
 
-    /// Returns a text that first wipes the previously drawn lines.
+    /// Returns a text preceded by the codes that wipe the previously drawn lines.
     private func wiped(_ text: String) -> String {
         switch drawn.withLock({ $0 }) {
         case 0: text
@@ -142,7 +144,7 @@ final class Terminal: Sendable {
         }
     }
 
-    /// Writes to standard error; ignores a failure, because there is nowhere to report it.
+    /// Writes a text to standard error. A failure is ignored, because there is nowhere to report it.
     private func show(_ text: String) async {
         try? await queue.run { Self.put(text) }
     }
@@ -154,22 +156,22 @@ final class Terminal: Sendable {
     private static func openDevice() -> Int32 { unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY) }
 }
 
-/// Switches a terminal's echo off, and on again however the process ends.
+/// Switches a terminal's echo off for as long as the guard exists, and on again even if a signal ends the process.
 ///
-/// It handles the signals itself, because the service needs them later: once Dispatch has watched and released a
-/// signal, it does not deliver it a second time. Only one guard may exist at a time.
+/// It handles the signals itself rather than through Dispatch, because once Dispatch has watched and released a signal,
+/// it does not deliver that signal again, and the service needs it later. Only one guard may exist at a time.
 struct EchoGuard: ~Copyable {
     private let device: Int32
     private let shown: termios
     private var earlier: [(number: Int32, action: sigaction)] = []
 
-    /// Switches the echo off; nil if the device is not a terminal.
+    /// Switches the echo off; returns nil if the device is not a terminal.
     init?(_ device: Int32) {
         var settings = termios()
         guard unsafe tcgetattr(device, &settings) == 0 else { return nil }
         self.device = device
         shown = settings
-        // The handler installed next reads this.
+        // The signal handler, which is installed next, reads these values.
         unsafe shownByHandler = (device, settings)
         for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
             earlier.append((number, Self.replaceAction(of: number) { Self.restore(number: $0) }))
@@ -202,7 +204,8 @@ struct EchoGuard: ~Copyable {
         return earlier
     }
 
-    /// Restores the echo and ends the process. Runs in a signal handler, so all its calls are async-signal-safe.
+    /// Restores the echo, and ends the process. It runs in a signal handler, so it calls only async-signal-safe
+    /// functions.
     private static func restore(number: Int32) {
         let (device, settings) = unsafe shownByHandler
         show(settings, device)
@@ -216,7 +219,7 @@ struct EchoGuard: ~Copyable {
     }
 }
 
-// Read by the signal handler, which cannot take a lock; written before the handler is installed.
+// The signal handler, which cannot take a lock, reads these values. They are written before the handler is installed.
 nonisolated(unsafe) private var shownByHandler: (device: Int32, settings: termios) = (-1, termios())
 
 /// Prompts for a passphrase that unlocks the keyring.
@@ -234,7 +237,7 @@ enum PassphrasePrompt {
         /// The PIN of a viewer.
         case pin
 
-        /// Whether the user chooses the passphrase, which must then be typed twice.
+        /// Whether the user is choosing the passphrase, which must then be typed twice.
         var isNew: Bool { self != .old && self != .oldOfBackup }
 
         fileprivate var text: String {
@@ -247,7 +250,7 @@ enum PassphrasePrompt {
             }
         }
 
-        /// What the user types, as messages name it.
+        /// The word that messages use for what the user types.
         fileprivate var word: String { if case .pin = self { "PIN" } else { "passphrase" } }
 
         /// The error message if the user cannot be prompted.
@@ -275,13 +278,13 @@ enum PassphrasePrompt {
 
     /// Prompts for the passphrase.
     ///
-    /// - Throws: ``UsageError`` if there is no terminal, nothing was typed, or the two lines differ.
+    /// - Throws: ``UsageError`` if there is no terminal, if nothing was typed, or if the two typed lines differ.
     static func ask(_ question: Question) async throws -> Passphrase {
         guard Terminal.shared.canPrompt else {
             throw UsageError(question.remedy + ", or run the command at a terminal")
         }
         return try await Terminal.shared.blocking { terminal in
-            // Both lines are read straight into locked memory; only the first is kept.
+            // Both lines are read straight into locked memory, and only the first is kept.
             try unsafe Passphrase(capacity: 2 * Terminal.maximumLineLength) { memory in
                 let first = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[..<Terminal.maximumLineLength])
                 let second = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[Terminal.maximumLineLength...])

@@ -9,12 +9,13 @@ import Darwin
 
 /// Ends work cleanly on SIGINT and SIGTERM.
 enum Interruption {
-    /// Runs `work`; the first signal cancels it, and Ctrl-C after that ends the process at once.
+    /// Runs `work`. The first signal cancels the work, and Ctrl-C after that ends the process at once.
     ///
-    /// A second SIGTERM has no effect: a supervisor may send it both to this process and to a script that passes it on.
+    /// A second SIGTERM has no effect, because a supervisor may send SIGTERM both to this process and to a script that
+    /// passes it on.
     ///
-    /// - Parameter outcome: the state of cancelled work, for the message.
-    /// - Throws: ``Interrupted`` if `work` throws after a signal; else the error of `work`.
+    /// - Parameter outcome: the words with which the message describes the state of cancelled work.
+    /// - Throws: ``Interrupted`` if `work` throws after a signal, else the error that `work` throws.
     static func cancelling<Value: Sendable>(
         _ outcome: String = "received data is kept", _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -40,14 +41,14 @@ enum Interruption {
 /// The error that ends a run interrupted by a signal.
 struct Interrupted: Error, Hashable, Sendable {
     let signal: Int32
-    /// The state of the work, for the message.
+    /// The words with which the message describes the state of the work.
     var outcome = "received data is kept"
 
     /// The message for standard error.
     var message: String { "interrupted; \(outcome)" }
 }
 
-/// Passes signals to a closure instead of taking their default action, until ended.
+/// Passes signals to a closure, instead of letting them take their default action, until ``end()`` is called.
 final class SignalWatch {
     private let numbers: [Int32]
     private let sources: [any DispatchSourceSignal]
@@ -56,7 +57,7 @@ final class SignalWatch {
         self.numbers = numbers
         let queue = DispatchQueue(label: "mediavault.signals")
         sources = numbers.map { number in
-            // The default action would end the process before the source sees the signal.
+            // Otherwise, the default action would end the process before the source sees the signal.
             _ = signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler { act(number) }
@@ -65,16 +66,17 @@ final class SignalWatch {
         }
     }
 
-    /// Restores the default actions.
+    /// Ends the watch, and restores the signals' default actions.
     func end() {
         for source in sources { source.cancel() }
         for number in numbers { _ = signal(number, SIG_DFL) }
     }
 }
 
-/// Runs blocking calls one after another on a thread outside the cooperative pool.
+/// Runs blocking calls one at a time, on a thread outside the cooperative pool.
 ///
-/// The vault's pool neither keeps their order nor abandons a call that waits for the user.
+/// The vault's pool is not used, because it neither preserves the order of calls nor abandons a call that waits for the
+/// user.
 final class BlockingQueue: Sendable {
     private let queue: DispatchQueue
 
@@ -82,7 +84,8 @@ final class BlockingQueue: Sendable {
 
     /// Runs `body` on the queue's thread.
     ///
-    /// If cancelled while `body` blocks, throws at once and abandons the call, because the process is about to end.
+    /// If the task is cancelled while `body` blocks, this throws at once and abandons the call, because the process is
+    /// about to end.
     func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         let call = Call<Value>()
         return try await withTaskCancellationHandler {
@@ -98,7 +101,7 @@ final class BlockingQueue: Sendable {
         }
     }
 
-    /// One call, completed once: by its result or by cancellation, whichever comes first.
+    /// A call, which is completed once, either by its result or by cancellation, whichever comes first.
     private final class Call<Value: Sendable>: Sendable {
         private enum State {
             case new, ended

@@ -7,19 +7,20 @@ import Glibc
 import Darwin
 #endif
 
-/// Hardens the process before it holds keys.
+/// Hardens the process before it has any keys.
 enum ProcessHardening {
     static func apply() {
         occupyStandardDescriptors()
-        // The TLS library would write the secrets of its connections to the file that this variable names.
+        // The TLS library would write its connections' secrets to the file that this variable names.
         _ = unsafe unsetenv("SSLKEYLOGFILE")
         // New files are accessible only to their owner.
         umask(0o077)
-        // No core file: it would contain keys and media.
+        // Core files are disabled, because they would contain keys and media.
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         #if canImport(Glibc)
         _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-        // If refused, other processes of the same user can debug this one, which is worse, but no reason to stop.
+        // If the system refuses this, other processes of the same user can debug this one, which is a drawback, but no
+        // reason to stop.
         _ = cprocess_forbid_dumps()
         #else
         _ = unsafe setrlimit(RLIMIT_CORE, &none)
@@ -28,51 +29,51 @@ enum ProcessHardening {
         ignoreBrokenPipes()
     }
 
-    /// Disables Swift's crash handler, which would read the process's memory, and print registers and the memory they
-    /// point to.
+    /// Disables Swift's crash handler, which would read the process's memory, and print the registers and the memory
+    /// that they point to.
     private static func endOnCrash() {
         for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { _ = signal(number, SIG_DFL) }
     }
 
-    /// Ignores SIGPIPE: a closed pipe is an error of the write, not the end of the process.
+    /// Ignores SIGPIPE, so that a closed pipe makes the write fail rather than ending the process.
     static func ignoreBrokenPipes() { _ = signal(SIGPIPE, SIG_IGN) }
 
-    /// Opens closed standard descriptors; otherwise, the next opened file, perhaps of the vault, would get their
-    /// numbers.
+    /// Opens any closed standard descriptors. Otherwise, files that are opened later, perhaps those of the vault, would
+    /// get their numbers.
     private static func occupyStandardDescriptors() {
         for number in STDIN_FILENO...STDERR_FILENO where fcntl(number, F_GETFD) == -1 {
-            // Opened in the wrong direction, so that using it fails as if it were closed.
+            // The descriptor is opened in the wrong direction, so that using it fails as if it were closed.
             _ = unsafe open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
     }
 }
 
-/// Memory that the process has freed.
+/// Controls how much freed memory the process keeps.
 enum MemoryTrimming {
     /// Keeps some freed memory instead of returning it to the system.
     ///
-    /// Pieces of media are allocated and freed all the time. Returning their pages after each one, and requesting them
-    /// again, costs a quarter of the work of serving them.
+    /// Pieces of media are constantly allocated and freed. Returning the memory pages after each piece, and requesting
+    /// them again, would cost a quarter of the work of serving the media.
     static func keepFreedMemory() {
         #if canImport(Glibc)
-        // If refused, the process is slower, but works correctly.
+        // If this is refused, the process is slower, but works correctly.
         _ = cprocess_set_malloc_thresholds(2 << 20, 1 << 20)
         #endif
     }
 
-    /// Returns the kept memory to the system asynchronously.
+    /// Returns kept memory to the system asynchronously.
     static func giveBack() {
         #if canImport(Glibc)
-        // The limits of `keepFreedMemory()` do not cover free pieces between used ones, of which there may be any
-        // number.
+        // This is needed because the limits that `keepFreedMemory()` sets do not cover free pieces between used ones,
+        // of which there may be any number.
         DispatchQueue.global(qos: .utility).async { cprocess_release_free_memory() }
         #endif
     }
 }
 
-/// Freed memory that still has its content.
+/// Handles the content that freed memory still has.
 enum FreedMemory {
-    /// Makes the process overwrite all memory that it frees after this call, which is too slow while media plays.
+    /// Makes the process overwrite all memory that it frees after this call. This is too slow while media is played.
     static func overwrite() {
         #if canImport(Glibc)
         _ = cprocess_overwrite_freed_memory()

@@ -7,14 +7,16 @@ import CProcess
 
 /// The resources that the system grants this process.
 enum SystemRoom {
-    /// Raises the limit of open files to a useful number, and adapts to the limits that the system sets.
+    /// Raises the limit on open files to a useful number, and adapts to the limits that the system sets.
     ///
-    /// This comes before anything else, because even the first thread cannot be started if a descriptor is missing.
+    /// This must be called before anything else, because not even the first thread can be started without a free
+    /// descriptor.
     ///
-    /// - Throws: ``VaultError`` if something is missing, or a limit is lower than any command needs.
+    /// - Throws: ``VaultError`` if `/proc` is needed but not mounted, or if a limit is lower than what any command
+    ///   needs.
     static func prepare() throws(VaultError) {
         #if os(Linux)
-        // On Linux, Dispatch counts its running threads there, and ends the process if it cannot.
+        // On Linux, Dispatch counts its running threads in this folder, and ends the process if it cannot.
         guard FileManager.default.isReadableFile(atPath: "/proc/self/task") else {
             throw VaultError(
                 .storage, "/proc is not mounted, and this command needs it to run; mount it (mount -t proc proc /proc)")
@@ -28,13 +30,14 @@ enum SystemRoom {
         }
         #if canImport(Glibc)
         if let number = SystemLimit.addresses.current, let arenas = needs.arenas(underAddresses: number) {
-            // If refused, there is less address space, and slightly more of it is needed than was measured.
+            // If this is refused, slightly more address space is needed than was measured, although little is
+            // available.
             _ = cprocess_set_malloc_arenas(Int32(clamping: arenas))
         }
         #endif
     }
 
-    /// Returns how much of a resource the process may have; nil if the system does not report it.
+    /// Returns how much of a resource the process may use; nil if the system does not report this.
     private static func number(_ limit: SystemLimit, _ needs: SystemNeeds) -> Int? {
         guard limit == .threads, let most = limit.current else { return limit.current }
         #if os(Linux)
@@ -46,7 +49,7 @@ enum SystemRoom {
             })
         return room.threads(wanted: needs.least(limit), underLimit: most)
         #else
-        // Elsewhere, the limit counts processes, and this is one.
+        // On other systems, the limit counts processes rather than threads, and this is only one process.
         return nil
         #endif
     }

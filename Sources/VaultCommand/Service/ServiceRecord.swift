@@ -2,11 +2,11 @@ import Foundation
 import MediaVault
 import VaultService
 
-/// Finds the running service of a vault.
+/// Finds the service that is running for a vault.
 enum ServiceProbe {
     private static let queue = BlockingQueue("mediavault.probe")
 
-    /// Returns the service that `service.json` names, if its process is alive and accepts connections.
+    /// Returns the service that `service.json` records, if its process is alive and accepts connections.
     static func running(in folder: String) async throws -> ServiceRecord? {
         try await queue.run {
             guard let record = ServiceRecord.read(in: folder), let address = record.listening,
@@ -22,7 +22,7 @@ enum ServiceProbe {
     }
 
     private static func isAlive(_ pid: Int32) -> Bool {
-        // EPERM: the process is alive, but belongs to another user.
+        // `EPERM` means that the process is alive, but belongs to another user.
         pid > 0 && (kill(pid, 0) == 0 || errno == EPERM)
     }
 
@@ -48,7 +48,7 @@ enum ServiceProbe {
         let descriptor = unsafe socket(entry.ai_family, entry.ai_socktype, entry.ai_protocol)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        // A listener on this machine accepts at once unless its queue is full; do not wait long for that.
+        // A listener on this machine accepts at once unless its queue is full, in which case this does not wait long.
         var limit = timeval(tv_sec: 1, tv_usec: 0)
         _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         return unsafe connect(descriptor, entry.ai_addr, entry.ai_addrlen) == 0
@@ -57,7 +57,7 @@ enum ServiceProbe {
 
 /// The running service, as recorded in `service.json` in the vault's folder.
 struct ServiceRecord: Codable, Hashable, Sendable {
-    /// The scheme, `http://` or `https://`, and the authority.
+    /// The service's address, which consists of `http://` or `https://` and the authority.
     let address: String
     let pid: Int32
     /// Whether the service serves its pages to browsers; nil if an older version wrote the record.
@@ -78,12 +78,13 @@ struct ServiceRecord: Codable, Hashable, Sendable {
 
     private static func file(in folder: String) -> String { folder + "/service.json" }
 
-    /// Maximum bytes of a record: it has an address and two short members.
+    /// The maximum number of bytes in a record, which has only an address and two short members.
     private static let maxBytes = 64 << 10
 
     /// Returns the record in the file; nil if the file is missing or invalid.
     ///
-    /// Any user who can write to the folder may have put anything there: a link or a pipe is not a record.
+    /// A link or a pipe does not count as a record, because any user who can write to the folder may have created one
+    /// there.
     static func read(in folder: String) -> ServiceRecord? {
         guard let bytes = WholeFile.bytes(of: file(in: folder), atMost: maxBytes) else { return nil }
         return try? JSONDecoder().decode(ServiceRecord.self, from: Data(bytes))
@@ -93,7 +94,7 @@ struct ServiceRecord: Codable, Hashable, Sendable {
     func write(in folder: String) throws {
         let file = Self.file(in: folder)
         let text = try JSONText.of(self) + "\n"
-        // Do not write through a link or a pipe in its place.
+        // Any existing file is removed first, so as not to write through a link or a pipe in its place.
         _ = unsafe unlink(file + ".new")
         let isWritten = FileManager.default.createFile(
             atPath: file + ".new", contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])

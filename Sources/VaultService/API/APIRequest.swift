@@ -5,10 +5,10 @@ import NIOCore
 import NIOHTTP1
 import VaultModel
 
-/// An API request: the query of its target, and its body. Both may contain only what the API description lists.
+/// An API request's query and body. Both may contain only the names that the API description lists.
 struct APIRequest: Sendable {
-    /// Maximum length of a body in bytes: enough for a URL, some header fields and a few numbers, or for the files in
-    /// the settings, in which each character may be escaped.
+    /// The maximum length of a body in bytes. It suffices for a URL, some header fields and a few numbers, or for the
+    /// files in the settings, even if the client escapes each character.
     static let maxBytes = 1 << 20
 
     private let request: Request
@@ -17,7 +17,7 @@ struct APIRequest: Sendable {
     /// Whether the token of the request is still valid.
     private let isAllowed: @Sendable () -> Bool
 
-    /// Thrown if the token of a request ended while the body was arriving.
+    /// The error if a request's token stopped being valid while the body was arriving.
     struct TokenEnded: Error {}
 
     init(_ request: Request, about route: APIRoute, isAllowed: @escaping @Sendable () -> Bool = { true }) {
@@ -26,7 +26,8 @@ struct APIRequest: Sendable {
         query = URLComponents(string: request.head.path ?? "")?.queryItems ?? []
     }
 
-    /// Refuses unknown parameters and bodies: one may be a misspelling that matters.
+    /// Refuses unknown parameters and unexpected bodies, because an unknown name may be a misspelling of one that
+    /// matters.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if the query has an unknown or repeated parameter, or the
     ///   request has a body although the API defines none for it.
@@ -41,10 +42,10 @@ struct APIRequest: Sendable {
         throw VaultError(.invalidArgument, "\(fault); see the API description")
     }
 
-    /// The decoded value of a query parameter; nil if it is absent.
+    /// The decoded value of a query parameter; nil if the parameter is absent.
     subscript(name: String) -> String? { query.first { $0.name == name }.map { $0.value ?? "" } }
 
-    /// Returns a query parameter that is a number; nil if it is absent.
+    /// Returns the number in a query parameter; nil if the parameter is absent.
     func number(_ name: String) throws -> Int? {
         try self[name].map { text in
             guard let number = Int(text) else {
@@ -54,13 +55,13 @@ struct APIRequest: Sendable {
         }
     }
 
-    /// Returns whether a query parameter is true; false if it is absent.
+    /// Returns whether a query parameter is true; false if the parameter is absent.
     func flag(_ name: String) throws -> Bool { try choice(name) as Flag? == .true }
 
-    /// The values of a query parameter that is true or false.
+    /// The values of a Boolean query parameter.
     private enum Flag: String, CaseIterable { case `true`, `false` }
 
-    /// Returns a query parameter that has one of a few values; nil if it is absent.
+    /// Returns the value of a query parameter with few possible values; nil if the parameter is absent.
     func choice<Choice: RawRepresentable & CaseIterable>(_ name: String) throws -> Choice?
     where Choice.RawValue == String {
         try self[name].map { text in
@@ -72,7 +73,7 @@ struct APIRequest: Sendable {
         }
     }
 
-    /// The query's options for the readiness of titles.
+    /// The query's options for checking whether titles are ready.
     var readiness: ReadinessOptions {
         get throws {
             var options = ReadinessOptions()
@@ -88,10 +89,10 @@ struct APIRequest: Sendable {
         }
     }
 
-    /// Which titles must be ready.
+    /// The titles that must be ready.
     private enum ReadinessScope: String, CaseIterable { case pinned, downloaded }
 
-    /// Which resources the query selects.
+    /// The resources that the query selects, and their order.
     var selection: ListSelection {
         get throws {
             ListSelection(
@@ -100,7 +101,7 @@ struct APIRequest: Sendable {
         }
     }
 
-    /// Returns the resource that the path or the query names, or the body of a POST.
+    /// Returns a reference to the resource that the path, the query or, for POST, the body names.
     func reference(in vault: Vault) async throws -> MediaReference { try await document().reference(in: vault) }
 
     /// Returns the document that names the resource.
@@ -110,7 +111,7 @@ struct APIRequest: Sendable {
         return try ReferenceDocument(id: titleID, url: self["url"], contentID: self["contentID"])
     }
 
-    /// The id of the resource that the path names.
+    /// The resource id in the path; nil if the path has none.
     var pathID: TitleID? {
         APIRoute.id(inPath: Substring((request.head.path ?? "").utf8.prefix { $0 != UInt8(ascii: "?") }))
     }
@@ -118,7 +119,7 @@ struct APIRequest: Sendable {
     /// Whether the query names a resource.
     var namesResource: Bool { self["id"] != nil || self["url"] != nil }
 
-    /// The id of a title in the query; nil if the query has none.
+    /// The title id in the query; nil if the query has none.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if the value is not an id.
     var titleID: TitleID? {
@@ -137,10 +138,11 @@ struct APIRequest: Sendable {
     func body<Value: Decodable>(_ type: Value.Type = Value.self, upTo limit: Int = maxBytes) async throws -> Value {
         do {
             let buffer = try await request.body.collect(upTo: limit)
-            // A body may take a while to arrive, and the token may have been revoked in that time.
+            // A body may take a while to arrive, and the token may have been revoked in the meantime.
             guard isAllowed() else { throw TokenEnded() }
             let bytes = Array(buffer.readableBytesView)
-            // Checked first, because a misspelt name also looks like a missing one.
+            // The names are checked before the body is decoded, because a decoder reports a misspelt name as a missing
+            // one.
             try refuse(schema.fault(inBody: bytes))
             return try decoded(type, bytes)
         } catch is NIOTooManyBytesError {
@@ -156,8 +158,8 @@ struct APIRequest: Sendable {
         do {
             return try JSONText.read(type, from: bytes)
         } catch let error as DecodingError {
-            // The message must not repeat the body, which may contain a token, except for the name of one of its
-            // members. The error for a number that is not an integer does not name the member.
+            // The message may repeat the name of one member, but nothing else of the body, which may contain a token.
+            // The decoder's error for a number that is not an integer does not name the member.
             throw VaultError(.invalidArgument, "\(fault(error, bytes)); see the API description")
         }
     }
@@ -174,7 +176,7 @@ struct APIRequest: Sendable {
         return "the body's \(member) \(expectation ?? "is not the JSON that this request expects")"
     }
 
-    /// Whether a whole member has the wrong type, rather than a value within it or its text.
+    /// Returns whether an outermost member itself has the wrong type, and not just a value nested in it or its text.
     private static func isOfWholeMember(_ error: DecodingError) -> Bool {
         switch error {
         case .typeMismatch(_, let context), .valueNotFound(_, let context): context.codingPath.count == 1
@@ -182,7 +184,7 @@ struct APIRequest: Sendable {
         }
     }
 
-    /// Returns the outermost member that is wrong or missing; names within it may be the client's own.
+    /// Returns the name of the outermost member that is wrong or missing. Names nested in it may be the client's own.
     private static func member(of error: DecodingError) -> String? {
         switch error {
         case .keyNotFound(let key, let context): (context.codingPath.first ?? key).stringValue

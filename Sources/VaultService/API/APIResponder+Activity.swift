@@ -2,9 +2,9 @@ import Logging
 import MediaVault
 import VaultModel
 
-// What is being played, and the figures of the last hour.
+// Current playbacks, and the figures of the last hour.
 extension APIResponder {
-    /// Returns what is being played from the vault; the parts of a title count as one playback.
+    /// Returns the titles that are being played from the vault. The parts of a title count as one playback.
     func showPlaybacks() async throws -> PlaybacksDocument {
         let found = try await playbacksByTitle()
         var documents: [PlaybackDocument] = []
@@ -39,7 +39,7 @@ extension APIResponder {
             if titles[id] == nil { titles[id] = try await vault.titles(of: id) }
             let all = titles[id] ?? []
             var title = all.first ?? id
-            // A part can belong to several titles, one of which a viewer's link names.
+            // A part can belong to several titles. A viewer's link names the one that the viewer plays.
             if let viewed = playback.title, all.count > 1 {
                 for other in all where try await vault.titleID(of: other) == viewed { title = other }
             }
@@ -71,7 +71,7 @@ extension APIResponder {
             do {
                 history.add(try await sample())
             } catch {
-                // A vault that is locked or closing has no figures.
+                // A vault that is locked or closing provides no figures.
                 logger.debug("no figures", metadata: ["reason": "\(type(of: error))"])
             }
             try? await Task.sleep(for: .seconds(FigureHistory.every))
@@ -90,17 +90,17 @@ extension APIResponder {
 
 /// The main figures of a service over the last hour, kept in memory, for the charts of its pages.
 final class FigureHistory: Sendable {
-    /// The seconds between two samples.
+    /// The number of seconds between two samples.
     static let every = 15
-    /// Maximum samples: one hour.
+    /// The maximum number of samples, which cover one hour.
     static let maxCount = 3600 / every
 
     private let kept = Locked<[HistoryDocument.Sample]>([])
 
-    /// The samples, the earliest first.
+    /// The samples, earliest first.
     var samples: [HistoryDocument.Sample] { kept.withLock(\.self) }
 
-    /// Adds a sample, and drops the earliest one if there are too many.
+    /// Adds a sample, and drops the earliest if there are too many.
     func add(_ sample: HistoryDocument.Sample) {
         kept.withLock { $0 = $0.suffix(Self.maxCount - 1) + [sample] }
     }

@@ -9,7 +9,8 @@ extension APIResponder {
     func cover(_ asked: APIRequest, _ request: Request, _ context: ServiceContext) async throws -> Response {
         if request.method == .put, let title = asked.pathID {
             if try await vault.vault.downloads.reference(ofQueued: title) == nil {
-                // If no such title exists, the picture does not matter.
+                // The title is looked up before the picture is read, so that a request for an unknown title fails
+                // first.
                 _ = try await asked.reference(in: vault.vault)
             }
             let order: CoverDetails = try await asked.body(upTo: CoverDetails.maxBodyBytes)
@@ -36,11 +37,13 @@ extension APIResponder {
     }
 }
 
-/// The answer with the cover of a title.
+/// The answer that carries a title's cover.
 ///
-/// A browser does not keep the cover, and treats it only as a picture; opened as a page, it runs no scripts.
+/// A browser does not store the cover, and treats it only as a picture. If the cover is opened as a page, the browser
+/// runs no scripts in it.
 private enum CoverAnswer {
-    /// Returns the answer under a request's conditions: the picture, or that the client already has it.
+    /// Returns the answer that a request's conditions call for: the picture, 304 if the client already has it, or the
+    /// error if a condition failed.
     static func answer(_ cover: Cover, _ conditions: Conditions) -> Answer {
         let tag = EntityTag(strong: cover.tag)
         var fields = HeaderFields([

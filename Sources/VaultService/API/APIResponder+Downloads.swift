@@ -4,7 +4,7 @@ import MediaVault
 import ServiceLifecycle
 import VaultModel
 
-// Downloads, both in the queue and with waiting clients.
+// Downloads, both those in the queue and those that clients wait for.
 extension APIResponder {
     func post(_ order: DownloadPost, _ context: ServiceContext) async throws -> Response {
         switch order {
@@ -27,12 +27,11 @@ extension APIResponder {
         return QueuedDocument(downloads: try await vault.queue(orders, first: batch.first ?? false))
     }
 
-    /// Downloads a title for a client that waits.
+    /// Downloads a title for a client that waits for the download.
     private func download(_ order: DownloadRequest, _ context: ServiceContext) async throws -> Response {
-        // A malformed URL is refused before the answer begins.
+        // An invalid reference is refused here, before the answer begins.
         let reference = try await order.reference.reference(in: vault.vault)
-        // A process that only reads the vault sends no requests to origins, and could only report that bytes are
-        // missing.
+        // A process that only reads the vault sends no requests to origins, so it could only report missing bytes.
         try vault.vault.requireOwner(to: "downloads titles")
         let id = try await vault.vault.titleID(of: reference)
         return events(context) { [self] tell in
@@ -51,12 +50,12 @@ extension APIResponder {
         do {
             _ = try await vault.changeDownloads(.cancel, of: .titles([id]))
         } catch let error as VaultError where error.code == .notHeld && wasAttended {
-            // It was not in the queue.
+            // The title was not in the queue, but a download that a client waited for has been ended.
         }
         return EmptyDocument()
     }
 
-    /// Returns a page of the queue; the first one begins with the downloads that clients wait for.
+    /// Returns a page of the queue. The first page begins with the downloads that clients wait for.
     func listDownloads(_ asked: APIRequest) async throws -> DownloadsDocument {
         let page = try await vault.downloads(after: asked["after"], limit: asked.number("limit"))
         guard asked["after"] == nil else { return page }
@@ -83,8 +82,8 @@ extension APIResponder {
 
 // Metrics and readiness.
 extension APIResponder {
-    /// Answers with all metrics, in the Prometheus text format; with only the service's own if the vault cannot be
-    /// read, which is when they are needed most.
+    /// Sends all metrics in the Prometheus text format. If the vault cannot be read, it still sends the service's own
+    /// metrics, because that is when operators need metrics most.
     func showMetrics(to request: Request, context: ServiceContext) async throws -> Response {
         guard context.viewer == nil else {
             return Response(ErrorAnswer.notForViewers, isHead: request.method == .head, context: context)
@@ -98,7 +97,8 @@ extension APIResponder {
         }
     }
 
-    /// Returns the vault's figures; nil if the vault cannot be read, which is counted each time, and logged once.
+    /// Returns the vault's figures; nil if the vault cannot be read. Each such failure is counted, but only the first
+    /// is logged until the vault can be read again.
     private func figures(_ context: ServiceContext) async -> VaultFigures? {
         do {
             guard !vault.vault.isDestroyed else { throw VaultError.vaultDestroyed }
@@ -118,9 +118,9 @@ extension APIResponder {
         return nil
     }
 
-    /// Answers whether the service can serve media: the index is readable, and shutdown has not begun.
+    /// Reports whether the service can serve media, that is, whether the index is readable and shutdown has not begun.
     ///
-    /// Any client may ask, so the reason for a failure is only logged.
+    /// Any client may send this request, so the reason for a failure is logged rather than sent.
     func showReadiness(to request: Request, context: ServiceContext) async throws -> Response {
         try await watching(request, context) {
             guard !Task.isShuttingDownGracefully else {

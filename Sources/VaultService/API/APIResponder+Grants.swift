@@ -30,7 +30,7 @@ extension APIResponder {
     }
 
     private func createLinks(_ order: LinkOrder, _ context: ServiceContext) async throws -> LinkDocument {
-        // A named link would outlive the token.
+        // A named link would stay valid after the token that created it has ended.
         guard order.details.name == nil || context.isAdmin else {
             throw VaultError(
                 .invalidArgument, "only a token with the scope admin creates named links; leave out the name")
@@ -62,18 +62,21 @@ extension APIResponder {
     }
 }
 
-/// The references of a request that its token may play.
+/// The resources that the token of a request may play.
 ///
-/// A token with the scope `play` plays what the vault has, named by its id or its URL. Otherwise its holder could make
-/// the service request any URL, or fill a title that has a content id from another origin.
+/// A token with the scope `play` plays only resources that are already in the vault, identified by id or URL. Otherwise
+/// its holder could make the service request any URL, or fill a title that has a content id with bytes from another
+/// origin.
 struct PlayableReferences: Sendable {
     private let vault: Vault
     private let isAdmin: Bool
 
     init(_ vault: Vault, _ context: ServiceContext) { (self.vault, isAdmin) = (vault, context.isAdmin) }
 
-    /// - Throws: as ``ReferenceDocument/reference(in:)``; ``VaultError`` with code `invalidArgument` or `notHeld` if
-    ///   the token may not play it.
+    /// Returns the reference to a resource that the token may play.
+    ///
+    /// - Throws: as ``ReferenceDocument/reference(in:)``, or ``VaultError`` with code `invalidArgument` or `notHeld` if
+    ///   the token may not play the resource.
     func reference(of document: ReferenceDocument) async throws -> MediaReference {
         let reference = try await document.reference(in: vault)
         guard !isAdmin else { return reference }
@@ -87,8 +90,8 @@ struct PlayableReferences: Sendable {
         guard let id = try await vault.summary(of: reference)?.id else {
             throw VaultError(.notHeld, "the vault has no record of \(reference); fetch it first")
         }
-        // The stored reference: another spelling of its URL would be requested from the origin, and a resource that
-        // only a manifest named must not be requested as if the operator had named it.
+        // The stored reference is used, because the client's spelling of the URL would be requested from the origin.
+        // Moreover, a resource that only a manifest named must not be requested as if the operator had named it.
         return try await vault.reference(of: id, fields: HeaderFields())
     }
 }

@@ -4,9 +4,9 @@ import Logging
 import MediaVault
 import VaultModel
 
-// Browser sessions, and the tickets with which they begin.
+// Browser sessions, and the tickets that begin them.
 extension APIResponder {
-    /// Creates a ticket for events, or for a session; only an admin may create the latter.
+    /// Creates a ticket for events or for a session. Only an admin may create a ticket for a session.
     func createTicket(
         _ asked: APIRequest, _ request: Request, _ context: ServiceContext
     ) async throws -> TicketDocument {
@@ -48,18 +48,20 @@ extension APIResponder {
                 "a browser signs in on the port of the service, with TLS or on the service's own machine")
         }
         let order: SignInOrder = try await asked.body(upTo: SignInOrder.maxBytes)
-        // Checked before a PIN is verified or a ticket redeemed.
+        // This is checked before a PIN is verified or a ticket is redeemed.
         do {
             try vault.vault.requireSessions()
         } catch let error as VaultError where error.code == .owned {
             return Response(ErrorAnswer.noSessions(error), context: context)
         }
         let viewer: ViewerID?
-        // The viewer as of the sign-in, so that a former PIN earns no mark for the new one.
+        // The viewer's state at the sign-in. With a later state, a browser that signed in with a former PIN would get a
+        // mark that is valid for the new PIN.
         let known: Viewer?
         let marks = cookie.marks(in: request.headers)
         var holder: TokenAccess?
-        // Checking a PIN takes time, and everything may be revoked before it succeeds.
+        // The era is read first, because checking a PIN takes time, and all access may be revoked before the check
+        // succeeds.
         var era = vault.vault.tokens.signInEra
         switch (order.ticket, order.name, order.pin) {
         case (let ticket?, nil, nil):
@@ -91,7 +93,8 @@ extension APIResponder {
         context.logger.notice("a browser signed in", metadata: ["session": "\(document.id)"])
         let answer = try Answer.json(BegunSessionDocument(session: document, proof: begun.secret.proof), status: 201)
         let lifetime = viewer == nil ? AccessGrant.maxSession : AccessGrant.maxViewing
-        // Without the mark, the viewer's browser would be unknown next time, which is no reason to refuse them now.
+        // If no mark can be created, the viewer's browser will be unknown next time, but that is no reason to refuse
+        // the sign-in.
         let device = known.flatMap {
             try? vault.vault.tokens.mark(of: $0, addedTo: marks, among: vault.vault.viewers.all)
         }

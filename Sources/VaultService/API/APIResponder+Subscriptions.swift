@@ -5,7 +5,7 @@ import MediaVault
 
 // Subscriptions, and their runs.
 extension APIResponder {
-    /// Maximum bytes of a request that contains a list.
+    /// The maximum number of bytes in the body of a request that contains a list.
     private static let maxListBytes = 8 << 20
 
     func subscriptions(_ asked: APIRequest, _ request: Request, _ context: ServiceContext) async throws -> Response {

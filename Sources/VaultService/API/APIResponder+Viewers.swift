@@ -6,7 +6,7 @@ import VaultModel
 
 // Viewers, shares, and playback positions.
 extension APIResponder {
-    /// Maximum bytes of a request that shares titles.
+    /// The maximum number of bytes in the body of a request that shares titles.
     private static let maxShareBytes = 1 << 20
 
     func viewers(_ asked: APIRequest, _ request: Request, _ context: ServiceContext) async throws -> Response {
@@ -59,9 +59,9 @@ extension APIResponder {
 
 // The requests that a viewer may make.
 extension APIResponder {
-    /// Answers a viewer, who may use only a few routes, and sees only shared titles there.
+    /// Answers a viewer's request. A viewer may use only a few routes, and sees only shared titles there.
     ///
-    /// - Returns: nil if the route answers viewers and the owner alike.
+    /// - Returns: the answer; nil if the route answers viewers and the owner alike.
     func answer(
         _ viewer: ViewerID, _ asked: APIRequest, to request: Request, about route: APIRoute, _ context: ServiceContext
     ) async throws -> Response? {
@@ -81,7 +81,7 @@ extension APIResponder {
             return try json(try await titles.title(id))
         case .coverByID:
             guard let id = asked.pathID else { throw SharedTitles.unknown }
-            // Throws if the title is not shared.
+            // This throws if the title is not shared with the viewer.
             _ = try await titles.title(id)
             return nil
         case .links: return try json(try await titles.links(to: asked.body(), endingWith: context.access))

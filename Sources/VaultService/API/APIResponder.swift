@@ -5,7 +5,7 @@ import MediaVault
 import NIOCore
 import VaultModel
 
-/// Answers API requests from the port and the control socket, after they were authorised.
+/// Answers API requests from the port and the control socket after they have been authorised.
 struct APIResponder: Sendable {
     let vault: LocalVault
     let downloads = DownloadRegistry()
@@ -184,7 +184,7 @@ struct APIResponder: Sendable {
         }
     }
 
-    /// Returns the settings, after applying the change in the body if the request is one.
+    /// Returns the settings, after first applying the change in the body if the request is a change.
     private func settings(
         _ asked: APIRequest, isChange: Bool, _ context: ServiceContext
     ) async throws -> SettingsDocument {
@@ -207,7 +207,7 @@ struct APIResponder: Sendable {
 
     /// Runs a verification alongside playback, and reports its progress.
     private func verification(_ order: VerificationRequest, _ context: ServiceContext) async throws -> Response {
-        // Impossible options are refused before the answer begins.
+        // Invalid options are refused here, before the answer begins.
         try order.options.check(isOwner: true)
         let references = try await order.references(in: vault.vault)
         return events(context) { [vault] tell in

@@ -1,17 +1,17 @@
 import MediaVault
 import VaultModel
 
-/// The downloads that clients of a service wait for, running and most recently ended; it does not contain those in the
-/// queue.
+/// The downloads that a service's clients wait for, both the running ones and the most recently ended. Queued downloads
+/// are not registered here.
 final class DownloadRegistry: Sendable {
     typealias Number = Int
 
     fileprivate struct Entry {
         var document: DownloadDocument
-        /// The number of its last change; each change gets the next number.
+        /// The revision of the registry at which the download last changed.
         var revision: Int
         var task: Task<Void, any Error>?
-        /// Whether ``end(_:)`` was called for it.
+        /// Whether ``end(_:)`` was called for the download's title.
         var isEnding = false
     }
 
@@ -24,16 +24,17 @@ final class DownloadRegistry: Sendable {
 
     private let state = Locked(State())
 
-    /// How many ended downloads are remembered.
+    /// The maximum number of ended downloads that are remembered.
     static let maxEnded = 64
 
     // MARK: Running
 
-    /// Registers a download that begins.
+    /// Registers a download that is about to run.
     func begin(_ id: TitleID, _ url: String, contentID: String? = nil) -> Number {
         change { state in
             state.last += 1
-            // A title that is fetched again has not ended.
+            // Earlier downloads of the title are forgotten, so that a title that is fetched again is not listed as
+            // ended.
             state.forgetEnded(of: [id])
             let document = DownloadDocument(id: id, url: url, contentID: contentID)
             state.entries[state.last] = Entry(document: document, revision: state.revision)
@@ -41,9 +42,9 @@ final class DownloadRegistry: Sendable {
         }
     }
 
-    /// Runs a registered download, until it is complete, its task is cancelled, or ``end(_:)`` is called.
+    /// Runs a registered download until it is complete, its task is cancelled, or ``end(_:)`` is called for its title.
     ///
-    /// - Throws: the error that ended it; ``VaultError`` with code `closed` if ``end(_:)`` ended it.
+    /// - Throws: the error that ended the download, or ``VaultError`` with code `closed` if ``end(_:)`` ended it.
     func run(
         _ number: Number, _ act: @escaping @Sendable (_ tell: @Sendable (DownloadProgress) -> Void) async throws -> Void
     ) async throws {
@@ -63,7 +64,7 @@ final class DownloadRegistry: Sendable {
 
     /// Ends the running downloads of a title.
     ///
-    /// - Returns: whether any was running.
+    /// - Returns: whether any download of the title was running.
     func end(_ id: TitleID) -> Bool {
         let tasks = state.withLock { state in
             let numbers = state.entries.filter { $0.value.document.id == id && $0.value.document.state == .running }
@@ -77,10 +78,10 @@ final class DownloadRegistry: Sendable {
         return !tasks.isEmpty
     }
 
-    /// Forgets the ended downloads of titles that were removed, or that are in the queue.
+    /// Forgets the ended downloads of titles that were removed or are now in the queue.
     func forgetEnded(of titles: Set<TitleID>) { change { $0.forgetEnded(of: titles) } }
 
-    /// Forgets all downloads; the vault is locked, so they have ended.
+    /// Forgets all downloads. They have ended, because the vault is locked.
     func forgetAll() { change { $0.entries = [:] } }
 
     private func note(_ progress: DownloadProgress, of number: Number) {
@@ -126,10 +127,11 @@ final class DownloadRegistry: Sendable {
         state.withLock { $0.entries.sorted { $0.key > $1.key }.map(\.value.document) }
     }
 
-    /// How many downloads run.
+    /// The number of running downloads.
     var runningCount: Int { state.withLock { $0.entries.values.count { $0.document.state == .running } } }
 
-    /// Returns the downloads that have changed since a revision, in the order of their start, and the current revision.
+    /// Returns the downloads that have changed since a revision, in the order in which they began, and the current
+    /// revision.
     func changes(since revision: Int) -> (downloads: [DownloadDocument], revision: Int) {
         state.withLock { state in
             let changed = state.entries.filter { $0.value.revision > revision }.sorted { $0.key < $1.key }
@@ -137,9 +139,9 @@ final class DownloadRegistry: Sendable {
         }
     }
 
-    /// Registers a closure that is called after each change.
+    /// Registers a closure to call after each change.
     ///
-    /// - Returns: the id for ``stopListening(_:)``.
+    /// - Returns: the id to pass to ``stopListening(_:)``.
     func listen(_ wake: @escaping @Sendable () -> Void) -> Int {
         state.withLock { $0.listeners.add(wake) }
     }

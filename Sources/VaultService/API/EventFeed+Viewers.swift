@@ -1,17 +1,18 @@
 import MediaVault
 import VaultModel
 
-// Events for a viewer: changes of titles that are shared with them, and of the sharing itself.
+// Events for a viewer. They report changes to the titles that are shared with the viewer, and to the sharing itself.
 extension EventFeed {
-    /// Maximum newly shared titles reported individually; if more are shared, the client must list them again.
+    /// The maximum number of newly shared titles that are reported individually. If there are more, the client must
+    /// list the titles again.
     private static let maxShared = 256
 
-    /// Returns the events of a batch for a viewer, who gets no events about downloads and the store.
+    /// Returns a batch's events for a viewer, who gets no events about downloads and the store.
     ///
     /// - Parameters:
-    ///   - known: the titles that were shared individually at the previous batch; nil if all were shared.
-    ///   - shared: the titles that are shared individually now; nil if all are. The caller passes it as `known` next
-    ///     time, so that the next batch reports any change made during this call.
+    ///   - known: the titles that were shared individually at the previous batch; nil if all titles were shared.
+    ///   - shared: the titles that are shared individually now; nil if all titles are shared. The caller passes this
+    ///     set as `known` next time, so that the next batch reports any change made during this call.
     func events(
         of batch: EventAccumulator.Batch, for viewer: ViewerID, knowing known: Set<TitleID>?, of shared: Set<TitleID>?
     ) async throws -> String {
@@ -47,7 +48,7 @@ extension EventFeed {
             guard let document = ViewedTitleDocument(summary, hasRanges: true) else { return "" }
             return try Self.event("resource", ViewedChangeDocument(id: title, resource: document))
         } catch is VaultError {
-            // A row that cannot be read is reported to clients that request the title.
+            // Nothing is sent for a row that cannot be read. Clients learn of the failure when they request the title.
             return ""
         }
     }

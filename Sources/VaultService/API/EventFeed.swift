@@ -6,24 +6,24 @@ import VaultModel
 
 /// A stream of server-sent events that reports changes to one client (WHATWG HTML, §9.2).
 ///
-/// The feed ends with the client's connection, the service, or the token that requested it. A client that reads slowly
-/// gets fewer, combined events.
+/// The feed ends when the client disconnects, the service ends, or the token that requested it stops being valid. A
+/// client that reads slowly gets fewer, combined events.
 struct EventFeed: StreamedBody {
     let vault: Vault
     let downloads: DownloadRegistry
-    /// The only resource whose changes are reported; nil for all.
+    /// The only resource whose changes are reported; nil for all resources.
     let only: ResourceID?
-    /// The client's access; nil on the control socket, and with a ticket created there.
+    /// The client's access; nil if the client uses the control socket, or a ticket created there.
     let access: TokenAccess?
-    /// The sign-in era in which that ticket was created; nil without one.
+    /// The sign-in era in which a ticket from the control socket was created; nil if the client uses no such ticket.
     var era: SignInEra?
-    /// The viewer, who sees only what is shared with them; nil for the owner.
+    /// The viewer who requested the feed, and who sees only shared titles; nil for the owner.
     let viewer: ViewerID?
     let channel: any Channel
 
     /// The shortest interval between two batches of events.
     private static let interval: Duration = .milliseconds(100)
-    /// The bytes that a client may leave unread before the feed pauses its events.
+    /// The number of bytes that may be waiting to be sent to the client before the feed pauses.
     private static let maxUnread = 64 << 10
 
     @concurrent
@@ -32,11 +32,11 @@ struct EventFeed: StreamedBody {
         let watching = DisconnectWatch(channel).begin(while: { true }, onDisconnect: { news.finish() })
         defer { watching.end() }
         try await withTaskCancellationOrGracefulShutdownHandler {
-            // The token may have been revoked between its check and the start of listening.
+            // The token may have been revoked after it was checked and before the feed began listening for changes.
             guard isAllowed else { return }
             var text = Self.comment
-            // The titles that the viewer knows of, compared with later ones to report what is newly shared or no longer
-            // shared.
+            // The titles that the viewer knows of. They are compared with the later ones to find titles that are newly
+            // shared or no longer shared.
             var known = viewer.map { vault.viewers.titles(sharedWith: $0) } ?? nil
             if let only { text += try await states(of: [only]) }
             while true {
@@ -76,7 +76,7 @@ struct EventFeed: StreamedBody {
         return text + (try await states(of: subjects(of: news.resources)))
     }
 
-    /// Returns the resources to report to the client: titles, but not their parts unless the client named one.
+    /// Returns the resources to report to the client, which are titles. A part is reported only if the client named it.
     func subjects(of changed: Set<ResourceID>) async throws -> Set<ResourceID> {
         var subjects: Set<ResourceID> = []
         for id in changed where id != only { subjects.formUnion(try await vault.titles(of: id)) }
@@ -84,7 +84,7 @@ struct EventFeed: StreamedBody {
         return changed.contains(only) || subjects.contains(only) ? [only] : []
     }
 
-    /// Returns the events with the current state of resources.
+    /// Returns events that report the current state of resources.
     private func states(of resources: Set<ResourceID>) async throws -> String {
         var text = ""
         for id in resources {
@@ -96,7 +96,8 @@ struct EventFeed: StreamedBody {
                     text += try Self.event("removed", RemovedDocument(id: name))
                 }
             } catch is VaultError {
-                // A row that cannot be read is reported to clients that request the resource.
+                // Nothing is sent for a row that cannot be read. Clients learn of the failure when they request the
+                // resource.
             }
         }
         return text
@@ -108,7 +109,8 @@ struct EventFeed: StreamedBody {
         "event: \(name)\ndata: \(try JSONText.of(document))\n\n"
     }
 
-    /// Waits until the connection has sent most of what was written, because the writer runs ahead of it.
+    /// Waits until the connection has sent most of the written bytes, because the writer does not wait for the
+    /// connection.
     private func waitForClient() async throws {
         while channel.isActive, try await channel.getOption(.bufferedWritableBytes).get() > Self.maxUnread {
             try await Task.sleep(for: Self.interval)
@@ -116,13 +118,13 @@ struct EventFeed: StreamedBody {
     }
 }
 
-/// Accumulates events until they are sent, so that a slow client costs no memory.
+/// Accumulates and combines events until they are sent, so that a slow client does not use more and more memory.
 final class EventAccumulator: Sendable {
-    /// The events to send.
+    /// The events to send together.
     struct Batch: Sendable {
         var store: [StoreEvent] = []
         var downloads: [DownloadDocument] = []
-        /// Whether more queue entries have changed than the batch reports.
+        /// Whether so many queue entries have changed that the batch does not report them.
         var hasMoreDownloads = false
         var resources: ResourceChanges.News?
         /// Whether a heartbeat is due.
@@ -132,13 +134,13 @@ final class EventAccumulator: Sendable {
     private struct State {
         var store: [StoreEvent] = []
         var isHeartbeatDue = false
-        /// The downloads that were running when the feed began, until they are reported.
+        /// The downloads that were running when the feed began; empty once they have been reported.
         var running: [DownloadDocument] = []
-        /// The revision up to which download changes are reported.
+        /// The revision up to which download changes have been reported.
         ///
         /// Downloads that ended before the feed began are not reported.
         var revision: Int
-        /// The revision up to which queue changes are reported.
+        /// The revision up to which queue changes have been reported.
         var queueRevision: Int
     }
 
@@ -156,7 +158,7 @@ final class EventAccumulator: Sendable {
 
     private static let heartbeat: Duration = .seconds(15)
     private static let maxStoreEvents = 16
-    /// Maximum queue entries reported at a time.
+    /// The maximum number of queue entries that one batch reports.
     private static let maxQueued = 256
 
     /// Starts listening for changes.
@@ -167,10 +169,10 @@ final class EventAccumulator: Sendable {
         (self.wakes, self.waking) = (wakes, waking)
         changes = vault.changes { waking.yield() }
         listener = downloads.listen { waking.yield() }
-        // The client's token may have been revoked.
+        // A change may mean that the client's token has been revoked.
         grantListeners = vault.listenToGrants { waking.yield() }
         queueListener = vault.downloads.listen { waking.yield() }
-        // The titles shared with the client may have changed.
+        // A change may mean that other titles are now shared with the client.
         viewerListener = vault.viewers.listen { waking.yield() }
         let (known, queue) = (downloads.changes(since: 0), vault.downloads.running)
         let running = known.downloads.filter { $0.state == .running } + queue.downloads.map(DownloadDocument.init)
@@ -202,7 +204,7 @@ final class EventAccumulator: Sendable {
     /// Ends the feed.
     func finish() { waking.finish() }
 
-    /// Waits for events to send; returns nil once the feed has ended.
+    /// Waits for events, and returns them; returns nil once the feed has ended.
     func next() async -> Batch? {
         for await _ in wakes { return take() }
         return nil

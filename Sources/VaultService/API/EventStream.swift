@@ -4,14 +4,16 @@ import NIOCore
 import ServiceLifecycle
 import VaultModel
 
-/// The answer to a long operation: one line of JSON per event, sent when the event happens.
+/// The answer to a request for a long operation. It consists of one line of JSON per event, sent when the event
+/// happens.
 ///
-/// The operation ends when its client disconnects or the service ends. If the service ends, the last line reports that.
+/// The operation is cancelled when its client disconnects or the service shuts down. In the latter case, the last line
+/// reports the shutdown.
 struct EventStream<Progress: Codable & Sendable, Outcome: Codable & Sendable>: StreamedBody {
     typealias Event = EventDocument<Progress, Outcome>
     typealias Act = @Sendable (_ tell: @escaping @Sendable (Progress) -> Void) async throws -> Outcome
 
-    /// Maximum unsent events; beyond that, the oldest progress is dropped.
+    /// The maximum number of unsent events. If there are more, the oldest progress is dropped.
     private static var maxPending: Int { 16 }
 
     let watch: DisconnectWatch
@@ -43,7 +45,7 @@ struct EventStream<Progress: Codable & Sendable, Outcome: Codable & Sendable>: S
         try Task.checkCancellation()
     }
 
-    /// Returns the last line; nil if the client is gone.
+    /// Returns the event for the last line; nil if the client is gone.
     private func end(of act: () async throws -> Outcome) async -> Event? {
         do {
             return .done(try await act())

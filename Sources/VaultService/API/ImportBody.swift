@@ -4,18 +4,18 @@ import NIOCore
 import NIOHTTP1
 import VaultModel
 
-/// The body of `POST /api/v1/imports`: a line of JSON, followed by a file's bytes as they arrive.
+/// The body of `POST /api/v1/imports`: a line of JSON, followed by a file's bytes, which are read as they arrive.
 final class ImportBody: ImportSource {
     let order: ImportOrder
     private var parts: RequestBody.AsyncIterator
-    /// Bytes that arrived together with the line.
+    /// The file's bytes that arrived together with the line.
     private var early: ByteBuffer
     private var received: Int64 = 0
 
     var length: Int64 { order.details.length }
     var type: String? { order.details.fileType }
 
-    /// Reads the line.
+    /// Creates the body by reading its line of JSON.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if the body does not begin with a valid line.
     init(_ body: RequestBody) async throws {
@@ -35,7 +35,9 @@ final class ImportBody: ImportSource {
         (self.order, self.parts, early) = (order, parts, head)
     }
 
-    /// Returns the next bytes; nil at the end.
+    /// Returns the file's next bytes; nil at the end.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the body does not have as many bytes as its line states.
     func next() async throws -> [UInt8]? {
         let bytes: [UInt8]
         if early.readableBytes > 0 {
@@ -64,9 +66,9 @@ final class ImportBody: ImportSource {
 }
 
 extension APIResponder {
-    /// Imports the file that a client on this machine sends.
+    /// Imports a file that a client on this machine sends.
     func importFile(_ request: Request, _ context: ServiceContext) async throws -> ImportReport {
-        // A token must not let a client fill the disk, or add content that no origin has.
+        // A token must not let a client fill the disk, or add content that did not come from an origin.
         guard context.isControl else {
             throw VaultError(
                 .invalidArgument, "files can be imported only through the control socket, on the service's machine")

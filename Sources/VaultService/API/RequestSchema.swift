@@ -1,11 +1,11 @@
 import Foundation
 import VaultModel
 
-/// The API description's schema for the query and the body of a request.
+/// The API description's schema for a request's query and body.
 struct RequestSchema: Sendable {
-    /// The names of the query parameters.
+    /// The names of the defined query parameters.
     let parameters: Set<String>
-    /// Whether the request has a body, of any type.
+    /// Whether the API defines a body, of any type, for the request.
     let hasBody: Bool
     private let body: JSONShape
 
@@ -27,16 +27,16 @@ struct RequestSchema: Sendable {
     /// The schema for a request without a body.
     private static let noMembers = JSONShape.object(["properties": .object([:]), "additionalProperties": .isFalse])
 
-    /// Returns the value that a reference points to, or the value itself if it is not a reference.
+    /// Returns the value that a `$ref` points to, or the value itself if it is not a `$ref`.
     private static func target(of value: JSONShape) -> JSONShape {
         guard case .text(let reference)? = value["$ref"] else { return value }
-        // `#/components/schemas/Name`
+        // A reference has the form `#/components/schemas/Name`.
         return reference.split(separator: "/").dropFirst().reduce(description) { $0[String($1)] ?? .other }
     }
 
     // MARK: The query
 
-    /// Returns a description of the query's fault, an unknown or repeated name; nil if it has none.
+    /// Returns a description of the query's fault, which is an unknown or repeated name; nil if there is none.
     func fault(inQuery names: [String]) -> String? {
         if let unknown = names.first(where: { !parameters.contains($0) }) {
             return "the query has \(Self.shown(unknown, "parameter")), which this request does not know"
@@ -50,11 +50,10 @@ struct RequestSchema: Sendable {
     /// The message for a body that cannot be read.
     static let unreadable = "the body is not the JSON that this request expects"
 
-    /// Returns a description of the body's fault: it is unreadable, or a name is unknown or repeated; nil if it has
-    /// none.
+    /// Returns a description of the body's fault, which is that the body is unreadable, or that a name is unknown or
+    /// repeated; nil if there is none.
     ///
-    /// The decoder of values skips members that it does not look for, and would accept a body in which one of them is
-    /// unreadable.
+    /// `JSONDecoder` alone does not suffice, because it skips members that it does not look for, even unreadable ones.
     func fault(inBody body: [UInt8]) -> String? {
         guard let shape = JSONShape(body) else { return Self.unreadable }
         if let unknown = Self.unknownMember(in: shape, self.body) {
@@ -63,7 +62,7 @@ struct RequestSchema: Sendable {
         return RepeatedMember.first(in: body).map { "the body has \(Self.shown($0, "member")) twice" }
     }
 
-    /// Returns the outermost member that has a fraction in place of an integer; nil if none has.
+    /// Returns the name of the outermost member that contains a fraction in place of an integer; nil if there is none.
     func fractionalMember(in body: [UInt8]) -> String? {
         guard case .object(let members)? = JSONShape(body) else { return nil }
         let schema = Self.target(of: self.body)
@@ -73,7 +72,7 @@ struct RequestSchema: Sendable {
         }
     }
 
-    /// Returns a description of what a member of the body must be; nil if a few words do not suffice.
+    /// Returns a few words that state what a member of the body must be; nil if a few words do not suffice.
     func expectation(of name: String) -> String? {
         var schema = Self.target(of: Self.target(of: body)["properties"]?[name] ?? .other)
         if case .array(let choices)? = schema["anyOf"] {
@@ -90,7 +89,7 @@ struct RequestSchema: Sendable {
         return Self.words[type].map { "must be \($0)" }
     }
 
-    /// The types of JSON values, as messages call them.
+    /// The words that messages use for the types of JSON values.
     private static let words = [
         "integer": "an integer", "number": "a number", "string": "a text", "boolean": "true or false",
         "array": "an array", "object": "an object",
@@ -102,10 +101,10 @@ struct RequestSchema: Sendable {
         return schema["type"] == .text("number")
     }
 
-    /// Returns a member that the description does not define; nil if it defines all of them.
+    /// Returns the name of a member that the schema does not define; nil if the schema defines all members.
     private static func unknownMember(in value: JSONShape, _ schema: JSONShape) -> String? {
         let schema = target(of: schema)
-        // Next to properties, `oneOf` only says which of them are required.
+        // A `oneOf` beside `properties` only states which of the properties are required.
         if case .array(let choices)? = schema["anyOf"] ?? (schema["properties"] == nil ? schema["oneOf"] : nil) {
             let found = choices.filter { $0["type"] != .text("null") }.map { unknownMember(in: value, $0) }
             return found.contains(nil) ? nil : found.first ?? nil
@@ -127,20 +126,22 @@ struct RequestSchema: Sendable {
         }
     }
 
-    /// Returns a name in a form that a message may repeat: the name comes from the client, and may be anything.
+    /// Returns words for a client's name that a message may contain. An unusual name is left out, because the client
+    /// may have sent anything.
     private static func shown(_ name: String, _ kind: String) -> String {
         let isPlain = name.utf8.allSatisfy { (0x61...0x7A).contains($0 | 0x20) || $0 == 0x5F }
         return isPlain && (1...32).contains(name.utf8.count) ? "the \(kind) \(name)" : "a \(kind)"
     }
 }
 
-/// Finds a member that a JSON object has twice: one parser uses the first value, another the last.
+/// Finds a repeated member in a JSON object. Repetition is ambiguous, because some parsers use the first value and
+/// others the last.
 enum RepeatedMember {
     /// Returns the name of the first repeated member; nil if all are unique.
     ///
-    /// - Parameter json: valid JSON; Foundation's parsers accept repeated members.
+    /// - Parameter json: valid JSON, in which Foundation's parsers accept repeated members.
     static func first(in json: [UInt8]) -> String? {
-        // The names seen in each open object; an array adds none.
+        // The names seen so far in each open object. An open array has an empty set.
         var open: [Set<String>] = []
         var position = 0
         while position < json.count {
@@ -160,7 +161,7 @@ enum RepeatedMember {
         return nil
     }
 
-    /// Returns the position after the closing quotation mark.
+    /// Returns the position after a string's closing quotation mark.
     private static func end(ofStringAt first: Int, in json: [UInt8]) -> Int {
         var position = first + 1
         while position < json.count, json[position] != UInt8(ascii: "\"") {
@@ -170,7 +171,7 @@ enum RepeatedMember {
     }
 
     private static func text(_ string: ArraySlice<UInt8>) -> String? {
-        // Most names have no escapes, so they need no parser.
+        // Most names contain no escapes, and so need no parser.
         guard string.contains(UInt8(ascii: "\\")) else {
             return String(decoding: string.dropFirst().dropLast(), as: UTF8.self)
         }
@@ -178,7 +179,7 @@ enum RepeatedMember {
     }
 }
 
-/// JSON of any form, reduced to what schemas need.
+/// JSON of any form, reduced to the details that checking it against a schema needs.
 private indirect enum JSONShape: Hashable, Sendable {
     case object([String: JSONShape])
     case array([JSONShape])
@@ -188,10 +189,10 @@ private indirect enum JSONShape: Hashable, Sendable {
     case fraction
     case other
 
-    /// Reads JSON; nil if any of it cannot be read, such as a number or a text that Swift cannot represent.
+    /// Reads JSON; returns nil if any of it is unreadable, such as a number or a text that Swift cannot represent.
     init?(_ json: [UInt8]) {
-        // A zero byte means an encoding other than UTF-8. A decoder would throw for each value of another type, and is
-        // slow on deep arrays.
+        // A zero byte indicates an encoding other than UTF-8. `JSONDecoder` is not used, because it would throw for
+        // each value of another type and is slow on deep arrays.
         guard !json.contains(0),
             let value = try? JSONSerialization.jsonObject(with: Data(json), options: .fragmentsAllowed)
         else { return nil }

@@ -1,21 +1,23 @@
 import MediaVault
 import VaultModel
 
-/// The head of an answer with media, decided before a byte is sent.
+/// The head of an answer with media, which is decided before any byte is sent.
 struct AnswerPlan: Hashable, Sendable {
     let status: Int
-    /// The fields that differ among the answers of one representation: range, length and timing.
+    /// The fields that differ between answers from the same representation, which are those for range, length and
+    /// timing.
     let ownFields: HeaderFields
-    /// The number of bytes in the body, even if HEAD omits it; nil if unknown.
+    /// The number of bytes in the body, even if the body is omitted for HEAD; nil if it is unknown.
     let length: Int64?
     private let facts: MediaFacts
     private let content: Content
 
-    /// What the body contains.
+    /// The kind of content in the body.
     private enum Content: Hashable {
         case media
         case parts(type: String)
-        /// Nothing: fields about a body would describe the client's representation (RFC 9110 §15.4.5).
+        /// No body. Fields about a body are omitted, because they would describe the client's representation (RFC 9110
+        /// §15.4.5).
         case nothing
     }
 
@@ -28,7 +30,7 @@ struct AnswerPlan: Hashable, Sendable {
         return fields
     }
 
-    /// Creates an answer with one range, or with everything.
+    /// Creates the head of an answer with one range, or with the whole representation.
     ///
     /// - Parameter isRanged: whether the request has a range that applies.
     init(_ facts: MediaFacts, isRanged: Bool) {
@@ -40,12 +42,13 @@ struct AnswerPlan: Hashable, Sendable {
         self.init(status: 206, facts, .media, length: range.length, contentRange: whole)
     }
 
-    /// Creates an answer with several ranges, without `Content-Range`, which would mark a single range.
+    /// Creates the head of an answer with several ranges. It has no `Content-Range`, which would indicate a single
+    /// range.
     init(_ facts: MediaFacts, _ multipart: Multipart) {
         self.init(status: 206, facts, .parts(type: multipart.contentType), length: multipart.length)
     }
 
-    /// Creates an answer to a client that already has the representation.
+    /// Creates the head of an answer to a client that already has the representation.
     init(notModified facts: MediaFacts) {
         self.init(status: 304, facts, .nothing, length: 0)
     }
@@ -66,7 +69,7 @@ struct AnswerPlan: Hashable, Sendable {
         ownFields = fields
     }
 
-    /// The fields that answers of one representation share if their bodies have the same type.
+    /// The fields that answers from the same representation share if their bodies have the same type.
     var sharedFields: HeaderFields {
         var fields = HeaderFields()
         let type = facts.type
@@ -80,7 +83,8 @@ struct AnswerPlan: Hashable, Sendable {
             fields.append(name: "Content-Type", value: contentType)
             fields.append(name: "Accept-Ranges", value: facts.isWholeAnswer ? "none" : "bytes")
         }
-        // A weak tag does not identify bytes: players would use it for ranges, and get the whole representation.
+        // A weak tag is omitted, because it does not identify bytes. Players would send it to request ranges, and would
+        // get the whole representation.
         if !facts.entityTag.isWeak { fields.append(name: "ETag", value: facts.entityTag.description) }
         if let date = facts.lastModified { fields.append(name: "Last-Modified", value: date.description) }
         fields.append(name: "Cache-Status", value: facts.cacheStatus.value)
@@ -92,27 +96,27 @@ struct AnswerPlan: Hashable, Sendable {
 /// The facts from which the head of an answer is built.
 struct MediaFacts: Hashable, Sendable {
     var information: ContentInformation
-    /// The tag of the representation; weak if nothing distinguishes it from another version.
+    /// The representation's entity tag. It is weak if nothing distinguishes the representation from another version.
     var entityTag: EntityTag
-    /// The modification date from the origin; nil if it is absent or invalid.
+    /// The modification date that the origin sent; nil if it is absent or invalid.
     var lastModified: HTTPDate?
-    /// The range of the body; nil if the length is unknown.
+    /// The range that the body carries; nil if no bytes were requested, or the length is unknown.
     var range: ByteRange?
-    /// Whether ranges of this resource cannot be served yet.
+    /// Whether the answer must carry the whole representation, because ranges of it cannot be served yet.
     var isWholeAnswer: Bool
     var cacheStatus: CacheStatus
-    /// The origin's status if the vault asked it to revalidate held bytes; nil if it did not.
+    /// The status code that the origin sent if the vault asked it to revalidate held bytes; nil if the vault did not.
     var originStatus: Int?
     var timing: ServerTiming?
 
     /// The media type.
     ///
-    /// The origin may have sent any value, perhaps to an older version of this service: a value that is not exactly one
-    /// type counts as unknown.
+    /// A value that is not exactly one type counts as unknown. The origin may have sent any value, and an older version
+    /// of this service may have stored it.
     var type: String { information.type.flatMap { MediaType.one($0) } ?? MediaType.unknown }
 
-    /// A copy for a viewer that reveals nothing about the origin: it has no date, and of the type's parameters only the
-    /// codecs.
+    /// A copy for a viewer, which reveals nothing about the origin. It has no date, and the type's only parameter is
+    /// the codecs.
     var withoutOrigin: MediaFacts {
         var facts = self
         facts.information.type = MediaType.withoutOrigin(type)
@@ -123,9 +127,9 @@ struct MediaFacts: Hashable, Sendable {
 
 extension MediaFacts {
     /// - Parameters:
-    ///   - judged: the facts on which the request was evaluated; the vault may have contacted the origin for them.
+    ///   - judged: the facts on which the request was evaluated. The vault may have contacted the origin to get them.
     ///   - hasLooked: whether the vault has already requested the beginning from the origin for this request.
-    ///   - now: seconds since 1970.
+    ///   - now: the current time in seconds since 1970.
     init(_ reader: MediaReader, after judged: MediaFacts? = nil, hasLooked: Bool, now: Int64) {
         let originStatus = reader.originStatus ?? judged?.originStatus
         let source = hasLooked ? reader.source.afterLook(at: reader.range) : reader.source
@@ -138,7 +142,7 @@ extension MediaFacts {
             originStatus: originStatus)
     }
 
-    /// Creates the facts of held and fresh bytes.
+    /// Creates the facts for bytes that are held and fresh.
     init(_ held: HeldMedia, now: Int64) {
         self.init(
             information: held.information, entityTag: held.entityTag,
@@ -155,7 +159,7 @@ extension MediaFacts {
             information: head.information, entityTag: head.entityTag,
             lastModified: .init(of: head.information, now: now), range: nil,
             isWholeAnswer: head.isWholeAnswer,
-            // A known head is reported without fetching any missing bytes.
+            // If the head is known, it is reported as held, although bytes may be missing, because nothing is fetched.
             cacheStatus: CacheStatus(
                 isKnown ? .held : hasLooked ? .fetched : head.source, isKnown ? nil : head.bypass, head.staleness,
                 originStatus: head.originStatus),
@@ -164,8 +168,8 @@ extension MediaFacts {
 }
 
 extension MediaReader.Source {
-    /// Returns where the bytes of a range were before the vault requested the beginning of the resource from the
-    /// origin.
+    /// Returns the source of a range's bytes, given that the vault has just requested the beginning of the resource
+    /// from the origin. Bytes of that beginning count as fetched.
     func afterLook(at range: ByteRange?) -> MediaReader.Source {
         guard self != .fetched, range?.lowerBound ?? 0 >= Int64(MediaReader.chunkBytes) else { return .fetched }
         return .partial
@@ -179,11 +183,12 @@ extension HTTPDate {
     }
 }
 
-/// How long an answer took up to its head, for `Server-Timing`; the head cannot report later times.
+/// How long it took to produce an answer's head, for `Server-Timing`. The head cannot report later times.
 struct ServerTiming: Hashable, Sendable {
     /// How long the vault took to find the resource and its first byte, whether held or fetched.
     let open: Duration
-    /// The time from the request to the head, with the first byte available; nil if no byte was requested.
+    /// How long it took from the arrival of the request until the head and the first byte were available; nil if no
+    /// byte was requested.
     let firstByte: Duration?
 
     /// The field's value, in milliseconds.
@@ -202,25 +207,25 @@ struct ServerTiming: Hashable, Sendable {
 
 /// The framing of the parts of a `multipart/byteranges` body (RFC 9110 §14.6).
 struct Multipart: Hashable, Sendable {
-    /// A random text that an origin cannot predict and insert into the media.
+    /// A random text, so that an origin cannot predict it and insert it into the media.
     let boundary: String
     /// The media type of each part.
     let type: String
     /// The length of the whole representation.
     let total: Int64
-    /// The ranges of the parts; none is empty.
+    /// The ranges of the parts. None is empty.
     let parts: [ByteRange]
 
-    /// The media type of the answer.
+    /// The media type of the whole answer.
     var contentType: String { "multipart/byteranges; boundary=\(boundary)" }
 
-    /// Returns the text before a part.
+    /// Returns the text that precedes a part.
     func head(of part: ByteRange) -> String {
         "\r\n--\(boundary)\r\nContent-Type: \(type)\r\nContent-Range: "
             + ContentRange.bytes(part, total: total).description + "\r\n\r\n"
     }
 
-    /// The text after the last part.
+    /// The text that follows the last part.
     var end: String { "\r\n--\(boundary)--\r\n" }
 
     /// The length of the body in bytes, including the parts.

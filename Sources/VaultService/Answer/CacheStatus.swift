@@ -3,8 +3,8 @@ import VaultModel
 
 /// How an answer was obtained, for `Cache-Status` (RFC 9211).
 ///
-/// The values are written directly: they are fixed tokens and whole numbers, in which a serializer for structured
-/// fields would have nothing to escape.
+/// The values are written without a serializer for structured fields. They are fixed tokens and whole numbers, so a
+/// serializer would have nothing to escape.
 enum CacheStatus: Hashable, Sendable {
     /// All bytes were held.
     case hit
@@ -12,13 +12,14 @@ enum CacheStatus: Hashable, Sendable {
     case miss
     /// Some bytes were held.
     case partial
-    /// Passed through without being stored.
+    /// The bytes were passed through without being stored.
     case bypass(BypassReason)
-    /// Held, no longer fresh, and confirmed by the origin with this status.
+    /// The bytes were held but no longer fresh, and the origin confirmed them with this status code.
     case confirmed(originStatus: Int)
-    /// Held, but not confirmed as current: the reason, and the origin's status if it answered.
+    /// The bytes were held, but not confirmed as current. The values are the reason, and the origin's status code if it
+    /// answered.
     case stale(Staleness, originStatus: Int? = nil)
-    /// No media: the error, and the origin's status if it answered.
+    /// There was no media to send. The values are the error, and the origin's status code if it answered.
     case failed(VaultError.Code, originStatus: Int?)
 
     /// The field's value.
@@ -28,10 +29,10 @@ enum CacheStatus: Hashable, Sendable {
         case .miss: "MediaVault; fwd=miss; stored"
         case .partial: "MediaVault; fwd=partial; stored"
         case .bypass(let reason): "MediaVault; fwd=bypass; detail=\(reason.rawValue)"
-        // If the mode forbids requests to the origin, nothing was forwarded.
+        // If the mode forbids requests to the origin, no request was forwarded.
         case .stale(let reason, _) where reason.isByMode: "MediaVault; hit; detail=stale"
         case .stale(let reason, nil): "MediaVault; fwd=stale; detail=\(reason.rawValue)"
-        // Without fwd-status, the origin's status would be taken for the answer's own (RFC 9211 §2.3).
+        // Without `fwd-status`, clients would take the answer's own status for the origin's (RFC 9211 §2.3).
         case .stale(let reason, let status?): "MediaVault; fwd=stale; fwd-status=\(status); detail=\(reason.rawValue)"
         case .confirmed(let status): "MediaVault; fwd=stale; fwd-status=\(status)"
         case .failed(_, let status?): "MediaVault; fwd=miss; fwd-status=\(status)"
@@ -41,10 +42,10 @@ enum CacheStatus: Hashable, Sendable {
         }
     }
 
-    /// Why the vault alone could not supply an answer: the names after `fwd=`.
+    /// The reasons why the vault alone could not supply an answer. Their names are the values after `fwd=`.
     enum Fill: String, Hashable, Sendable, CaseIterable { case miss, partial, stale, bypass }
 
-    /// Why the vault alone could not supply the answer; nil if it could.
+    /// The reason why the vault alone could not supply the answer; nil if it could.
     var fill: Fill? {
         switch self {
         case .hit: nil
@@ -56,7 +57,7 @@ enum CacheStatus: Hashable, Sendable {
         }
     }
 
-    /// - Parameter originStatus: the origin's status if the vault asked it to revalidate held bytes.
+    /// - Parameter originStatus: the status code that the origin sent if the vault asked it to revalidate held bytes.
     init(
         _ source: MediaReader.Source, _ bypass: BypassReason?, _ staleness: Staleness? = nil, originStatus: Int? = nil
     ) {

@@ -1,12 +1,13 @@
 import HTTPTypes
 import VaultModel
 
-/// Answers to requests that get no media.
+/// The answers to requests that get no media.
 enum ErrorAnswer {
-    /// The one answer to unknown targets, and to links that are unknown, expired, revoked or out of scope.
+    /// The answer that is used alike for unknown targets, and for links that are unknown, expired, revoked or out of
+    /// scope.
     static let notFound = answer(ProblemDocument(status: 404, title: "Not Found"))
 
-    /// Returns the answer to a path that the service does not have; for an API path, the answer gives the reason.
+    /// Returns the answer to a path that the service does not have. For an API path, the answer states the reason.
     static func notFound(target: String) -> Answer {
         guard target.hasPrefix("/api/") else { return notFound }
         return target.hasPrefix("/api/v1/resources/") ? strangeID : unknownAPIPath
@@ -57,7 +58,7 @@ enum ErrorAnswer {
             status: 403, title: "Forbidden",
             detail: "media is never a script, a style or a worker of a page; play it, or fetch it as data"))
 
-    /// - Parameter isGiven: whether the request has a token or a ticket, which is then invalid.
+    /// - Parameter isGiven: whether the request presented a token or a ticket, which was invalid.
     static func unauthorized(isGiven: Bool) -> Answer {
         let detail =
             isGiven
@@ -74,7 +75,7 @@ enum ErrorAnswer {
             detail: "the ticket is not valid: it is good once, and for a minute; create another"),
         [("error", "invalid_token")])
 
-    /// Returns the answer to a viewer whose name and PIN were not accepted, or who must wait before the next attempt.
+    /// Returns the answer to a viewer whose name and PIN were refused, or who must wait before the next attempt.
     static func refusedSignIn(_ error: VaultError) -> Answer {
         guard error.code == .busy else {
             return challenge(
@@ -86,7 +87,8 @@ enum ErrorAnswer {
         return answer(document, fields: HeaderFields(["Retry-After": String(error.retryAfter ?? 1)]))
     }
 
-    /// Returns the answer to a browser that signs in while the service only reads the vault, which is not a failure.
+    /// Returns the answer to a browser that signs in while the service only reads the vault. This case does not count
+    /// as a failure.
     static func noSessions(_ error: VaultError) -> Answer {
         answer(ProblemDocument(status: 503, title: "Service Unavailable", error: error))
     }
@@ -100,7 +102,7 @@ enum ErrorAnswer {
             [("error", "insufficient_scope"), ("scope", scope.rawValue)])
     }
 
-    /// Returns an answer whose challenge names the token scheme (RFC 6750 §3).
+    /// Returns an answer with a challenge that names the token scheme (RFC 6750 §3).
     private static func challenge(_ document: ProblemDocument, _ parameters: [(String, String)]) -> Answer {
         let all = [("realm", "mediavault")] + parameters
         let challenge = "Bearer " + all.map { #"\#($0)="\#($1)""# }.joined(separator: ", ")
@@ -133,17 +135,17 @@ enum ErrorAnswer {
         ProblemDocument(
             status: 505, title: "HTTP Version Not Supported", detail: "the service speaks HTTP/1.1; use that version"))
 
-    /// An answer without details, because clients without a token may request it.
+    /// The answer if the service is not ready. It has no details, because clients without a token may request it.
     static let notReady = answer(ProblemDocument(status: 503, title: "Service Unavailable"))
 
-    /// - Parameter methods: the supported methods, as `Allow` names them.
+    /// - Parameter methods: the supported methods, in the form that `Allow` uses.
     static func methodNotAllowed(_ methods: String = "GET, HEAD") -> Answer {
         answer(ProblemDocument(status: 405, title: "Method Not Allowed"), fields: HeaderFields(["Allow": methods]))
     }
 
-    /// Returns the answer to a player for an error of the vault or the origin.
+    /// Returns the answer that reports an error of the vault or the origin to a player.
     ///
-    /// - Parameter held: the held ranges of the resource, for the answer that bytes are missing.
+    /// - Parameter held: the held ranges of the resource. They are reported only if bytes are missing.
     static func answer(to error: VaultError, held: [ByteRange] = []) -> Answer {
         var document = ProblemDocument(error)
         var fields = HeaderFields()
@@ -168,8 +170,8 @@ enum ErrorAnswer {
 
     static func answer(_ document: ProblemDocument, fields: HeaderFields = HeaderFields()) -> Answer {
         var fields = fields
-        // A 401 needs a challenge (RFC 9110 §11.6.1), but this one makes no browser prompt for a password: credentials
-        // for the origin are given to the vault, not to the service.
+        // A 401 answer needs a challenge (RFC 9110 §11.6.1). This one makes no browser prompt for a password, because
+        // credentials for the origin are given to the vault, not to the service.
         if document.status == 401 { fields.append(name: "WWW-Authenticate", value: #"MediaVault realm="origin""#) }
         return Answer(status: document.status, type: "application/problem+json", body: document.json, fields: fields)
     }
@@ -180,7 +182,7 @@ struct Answer: Hashable, Sendable {
     var status: Int
     var fields: HeaderFields
     var body: [UInt8]
-    /// Whether its status allows a body, so that the head states the length.
+    /// Whether the answer's status allows a body, so that the head states the body's length.
     private(set) var hasBody = true
 
     init(status: Int, type: String, body: some Sequence<UInt8>, fields: HeaderFields = HeaderFields()) {
@@ -204,13 +206,13 @@ struct Answer: Hashable, Sendable {
             body: try JSONText.bytes(of: document) + [UInt8(ascii: "\n")])
     }
 
-    /// The answer that the service is up.
+    /// The answer that reports that the service is running.
     static let healthy = Answer(status: 200, type: "text/plain; charset=utf-8", body: "ok\n".utf8)
 }
 
-/// Header fields that keep media from a browser's disk and from pages of other sites.
+/// Header fields that keep media off a browser's disk, and away from other sites' pages.
 ///
-/// They also keep a page that an origin sent in place of media from acting as one of the service's own.
+/// They also prevent a page that an origin sent in place of media from acting as one of the service's own pages.
 enum ProtectiveFields {
     /// The fields of every answer.
     static let all = HeaderFields([
@@ -220,11 +222,12 @@ enum ProtectiveFields {
         "Cross-Origin-Resource-Policy": "same-origin",
     ])
 
-    /// Returns the fields of an answer with a body from an origin.
+    /// Returns the fields of an answer whose body came from an origin.
     ///
-    /// A browser may show a body as a page if its type is not a known audio, video or image type; in the sandbox, the
-    /// page runs no scripts. A video must not be sandboxed: if a browser opens it directly, it requests ranges from
-    /// within the sandbox. For a player that loads a playlist, the sandbox makes no difference.
+    /// A browser may show a body as a page if its type is not a known audio, video or image type. Such a body is
+    /// sandboxed, so that the page runs no scripts. A video must not be sandboxed, because a browser that opens it
+    /// directly would request ranges from within the sandbox. For a player that loads a playlist, the sandbox makes no
+    /// difference.
     ///
     /// - Parameter type: the media type that the origin sent.
     static func ofMedia(type: String) -> HeaderFields {
@@ -242,7 +245,8 @@ extension HeaderFields {
     }
 }
 
-/// Field names of answers as the HTTP library's type, created once because it checks each name.
+/// The field names of answers, as values of the HTTP library's type. They are created only once, because creating one
+/// checks the name.
 enum FieldNames {
     private static let known = Dictionary(
         uniqueKeysWithValues: [
@@ -252,12 +256,12 @@ enum FieldNames {
             "X-Content-Type-Options",
         ].compactMap { name in HTTPField.Name(name).map { (name, $0) } })
 
-    /// Returns a name as the library's type; nil if it is not valid.
+    /// Returns a name as a value of the library's type; nil if the name is not valid.
     static func name(_ name: String) -> HTTPField.Name? { known[name] ?? HTTPField.Name(name) }
 }
 
 extension HTTPFields {
-    /// Converts fields to the HTTP library's type, which replaces invalid characters in values with a space.
+    /// Converts fields to the HTTP library's type, which replaces each invalid character in a value with a space.
     init(_ fields: HeaderFields) {
         self.init()
         append(fields)

@@ -9,7 +9,7 @@ import Musl
 import Darwin
 #endif
 
-/// Reports to ``OpenConnections`` what one connection is doing.
+/// Reports a connection's phase to ``OpenConnections``.
 ///
 /// The handler belongs to its channel's event loop.
 final class ConnectionObserver: ChannelDuplexHandler, RemovableChannelHandler {
@@ -23,15 +23,16 @@ final class ConnectionObserver: ChannelDuplexHandler, RemovableChannelHandler {
     private var isReceiving = false
     private var unanswered = 0
 
-    /// The unsent bytes of an answer that the system may buffer.
+    /// The maximum number of an answer's unsent bytes that the system may buffer.
     ///
-    /// By default, it buffers megabytes for a stalled client, all of which the vault must open first.
+    /// By default, the system would buffer megabytes for a stalled client, all of which the vault would have to open.
     private static let unsent = 256 << 10
 
-    /// The buffered bytes up to which a connection counts as keeping up.
+    /// The water marks of a connection's write buffer. Above the high mark, the connection counts as not keeping up,
+    /// until the buffer has shrunk below the low mark.
     ///
-    /// A short answer fits together with its head, so that it does not make the pipeline unwritable and then writable
-    /// again.
+    /// A short answer, including its head, fits within the high mark. It therefore does not make the pipeline
+    /// unwritable and then writable again.
     private static let pending = ChannelOptions.Types.WriteBufferWaterMark(low: 32 << 10, high: 96 << 10)
 
     init(_ connections: OpenConnections) { self.connections = connections }
@@ -39,7 +40,7 @@ final class ConnectionObserver: ChannelDuplexHandler, RemovableChannelHandler {
     func handlerAdded(context: ChannelHandlerContext) {
         connection = connections.add(context.channel)
         context.channel.setOption(ChannelOptions.writeBufferWaterMark, value: Self.pending).whenFailure { _ in }
-        // An optimisation: a socket file has no such option, and a failure does no harm.
+        // This is an optimisation, so a failure does no harm. A socket file has no such option.
         guard context.channel.localAddress?.port != nil else { return }
         let option = ChannelOptions.tcpOption(NIOBSDSocket.Option(rawValue: TCP_NOTSENT_LOWAT))
         context.channel.setOption(option, value: Self.unsent).whenFailure { _ in }
@@ -64,7 +65,7 @@ final class ConnectionObserver: ChannelDuplexHandler, RemovableChannelHandler {
             unanswered += 1
             isReceiving = true
             connection?.note(.receiving)
-        // A body that trickles in does not count as progress.
+        // Arriving parts of a body do not count as progress, so that a client cannot stall by sending its body slowly.
         case .body: break
         case .end:
             isReceiving = false
@@ -85,28 +86,28 @@ extension ConnectionObserver: Sendable {}
 
 /// The time limits of connections.
 package struct ConnectionLimits: Hashable, Sendable {
-    /// What a connection is doing.
+    /// What a connection is currently doing.
     enum Phase: UInt8, Hashable, Sendable {
-        /// No request has arrived yet, or not all of its head.
+        /// The head of the first request has not yet arrived completely.
         case new
-        /// The body of a request is arriving.
+        /// A request's body is arriving.
         case receiving
         /// A request is being answered.
         case answering
-        /// All requests are answered.
+        /// All requests have been answered.
         case idle
     }
 
-    /// How long the head of the first request may take, including TLS.
+    /// How long the head of the first request may take to arrive, including the TLS handshake.
     package var firstHead: Duration = .seconds(20)
-    /// How long the body of a request may take.
+    /// How long a request's body may take to arrive.
     package var body: Duration = .seconds(30)
-    /// How long a connection without requests is kept.
+    /// How long a connection is kept without a request.
     package var idle: Duration = .seconds(60)
-    /// How long a connection must have been stalled to yield when no more connections are available.
+    /// How long a connection must have been stalled before it is closed to make room when the listener is full.
     package var yielding: Duration = .seconds(1)
 
-    /// Returns whether a connection must be closed, however many there are.
+    /// Returns whether a connection must be closed regardless of the number of connections.
     func isOver(_ phase: Phase, for time: Duration) -> Bool {
         switch phase {
         case .new: time >= min(firstHead, idle)
@@ -116,15 +117,17 @@ package struct ConnectionLimits: Hashable, Sendable {
         }
     }
 
-    /// Returns the connections to close so that others can be accepted.
+    /// Returns the connections to close to make room for others.
     ///
-    /// Connections between requests come before connections within one; otherwise, the longest stalled comes first.
+    /// Connections that are between requests are closed before those that are within a request. Otherwise, those that
+    /// have been stalled longest are closed first.
     ///
     /// - Parameters:
-    ///   - connections: the phase of each, and how long it has been stalled.
+    ///   - connections: each connection's phase, and how long it has been stalled.
     ///   - count: the maximum number of connections to close.
-    ///   - within: the maximum number of them within a request, which lose more than a connection.
-    /// - Returns: their indices; empty if no connection is stalled.
+    ///   - within: the maximum number to close if this includes connections that are within a request. Their clients
+    ///     lose more than a connection.
+    /// - Returns: the indices of the connections to close; empty if no connection is stalled.
     func yielding(
         among connections: [(phase: Phase, still: Duration)], most count: Int, within: Int
     ) -> [Int] {

@@ -2,14 +2,14 @@ import NIOCore
 import NIOHTTP1
 import VaultModel
 
-/// Handles connection options, which the HTTP library does only in part (RFC 9110 §10.1.1, RFC 9112 §9).
+/// Handles those connection options that the HTTP library does not (RFC 9110 §10.1.1, RFC 9112 §9).
 ///
 /// `Connection: close` applies in any spelling, and HTTP/1.0 implies it. A request that does not name exactly one host
-/// is the last of its connection. The answer then also has `Connection: close`; an answer of unknown length to HTTP/1.0
-/// ends with the connection instead of using chunks. A client that waits for `100 Continue` gets it. An ambiguous
-/// request is refused after earlier requests have been answered, and is the last. After an answer, the rest of its
-/// request is read up to a limit, beyond which the connection is closed. The handler belongs to its channel's event
-/// loop.
+/// is the last on its connection. In all these cases, the answer also carries `Connection: close`, and an answer of
+/// unknown length to HTTP/1.0 ends with the connection instead of using chunks. A client that waits for `100 Continue`
+/// gets it. An ambiguous request is refused after earlier requests have been answered, and is the last on its
+/// connection. After an answer, the rest of its request is read up to a limit, beyond which the connection is closed.
+/// The handler belongs to its channel's event loop.
 final class ConnectionOptions: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -17,15 +17,17 @@ final class ConnectionOptions: ChannelDuplexHandler {
     typealias OutboundOut = HTTPServerResponsePart
 
     private let lines: RequestLines
-    /// The unanswered requests, oldest first: whether the connection closes after each, and whether it is HTTP/1.0.
+    /// For each unanswered request, oldest first, whether the connection closes after its answer, and whether it is
+    /// HTTP/1.0.
     private var closing: [(closes: Bool, isOld: Bool)] = []
-    /// A request whose chunks have not arrived yet; the answer depends on whether they are valid.
+    /// A request whose chunks have not yet arrived. It is held because its answer depends on whether the chunks are
+    /// valid.
     private var held: CheckedHead?
-    /// The last answer of the connection, if this handler sends it; nothing more is read after it.
+    /// The connection's last answer, if this handler sends it. No request after it is processed.
     private var refusal: (answer: Answer, isHead: Bool)?
-    /// Whether a request was cut off within its body, so that no other can follow.
+    /// Whether a request was cut off within its body, so that no other request can follow.
     private var isBroken = false
-    /// Whether the answer being written belongs to no request.
+    /// Whether the answer that is being written belongs to no request.
     private var isUnsolicited = false
 
     init(_ lines: RequestLines) { self.lines = lines }
@@ -40,7 +42,8 @@ final class ConnectionOptions: ChannelDuplexHandler {
             switch CheckedHead.verdict(on: head, isLaterVersion: lines.isLaterVersion) {
             case .refused(let answer): refuse(answer, isHead: head.method == .HEAD, context)
             case .valid(let request):
-                // Within another answer, it would be taken for a part of that answer.
+                // While another request is unanswered, the client would take `100 Continue` for a part of that
+                // request's answer.
                 if request.awaitsContinue, closing.isEmpty { sendContinue(context) }
                 if request.isChunked { held = request } else { pass(request, context) }
             }
@@ -83,7 +86,8 @@ final class ConnectionOptions: ChannelDuplexHandler {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
         case .head(var head):
-            // The library's answer to a truncated body, although the request has already been answered.
+            // The HTTP library answers a truncated body even if the request has already been answered. That answer is
+            // dropped.
             isUnsolicited = closing.isEmpty && isBroken
             guard !isUnsolicited else { return skip(promise) }
             if isBroken || closing.first?.closes ?? false {
@@ -101,7 +105,7 @@ final class ConnectionOptions: ChannelDuplexHandler {
             guard !isUnsolicited else { return skip(promise) }
             if !closing.isEmpty { closing.removeFirst() }
             context.write(data, promise: promise)
-            // A request that is held until its body begins is still unanswered.
+            // A request that is held until its body begins is not in `closing`, but is still unanswered.
             if closing.isEmpty, held == nil, !lines.isBetweenRequests { lines.isDropping = true }
             if closing.isEmpty, let refusal { write(refusal.answer, isHead: refusal.isHead, context) }
         }
@@ -116,7 +120,7 @@ final class ConnectionOptions: ChannelDuplexHandler {
 
     /// Writes the last answer, and closes the sending side.
     ///
-    /// What the client still sends is read and dropped, so that the client can read the answer.
+    /// Any bytes that the client still sends are read and dropped, so that the client can read the answer.
     private func write(_ answer: Answer, isHead: Bool, _ context: ChannelHandlerContext) {
         var fields = HTTPHeaders(answer.fields.fields.map { ($0.name, $0.value) })
         fields.add(name: "Content-Length", value: String(answer.body.count))
@@ -137,7 +141,7 @@ final class ConnectionOptions: ChannelDuplexHandler {
 }
 
 extension Error {
-    /// Whether the parser stopped at the first line of a request.
+    /// Whether the parser rejected the first line of a request.
     fileprivate var isRequestLineError: Bool {
         switch self as? HTTPParserError {
         case .invalidMethod, .invalidVersion: true
@@ -149,9 +153,9 @@ extension Error {
 @available(*, unavailable)
 extension ConnectionOptions: Sendable {}
 
-/// Installs ``RequestLines`` before the parser and ``ConnectionOptions`` after it, and removes itself.
+/// Installs ``RequestLines`` before the parser and ``ConnectionOptions`` after the parser, and then removes itself.
 ///
-/// Right after the parser, requests still state their version.
+/// ``ConnectionOptions`` must come right after the parser, because only there do requests still state their version.
 final class ConnectionOptionsInstaller: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = Any
 

@@ -21,8 +21,8 @@ struct EventLoopChannel<Base: ServerChildChannel>: ServerChildChannel where Base
 
 /// Runs tasks on an event loop.
 ///
-/// Work triggered by a connection's bytes then starts without a thread switch. Nothing that blocks may run here: files,
-/// the index, and keys from passphrases belong to the vault's pool.
+/// Work that a connection's bytes trigger then starts without a thread switch. Nothing that blocks may run here. Access
+/// to files and the index, and deriving keys from passphrases, belong on the vault's pool.
 final class EventLoopExecutor: TaskExecutor, Sendable {
     private let eventLoop: any EventLoop
 

@@ -2,8 +2,8 @@ import NIOCore
 import NIOHTTP1
 import VaultModel
 
-/// A request's head, after the checks that the HTTP library omits: the framing of its body, the host of its target, and
-/// its connection options.
+/// A request's head after checks that the HTTP library omits. They concern the framing of the body, the host in the
+/// target, and the connection options.
 struct CheckedHead {
     /// The result of the checks.
     enum Verdict {
@@ -12,8 +12,8 @@ struct CheckedHead {
         case valid(CheckedHead)
     }
 
-    /// The head in the form that the library recognises: with the path of its target, and with `Connection: close` if
-    /// ``closes``.
+    /// The head in the form that the HTTP library recognises, with only a path as its target, and with
+    /// `Connection: close` if ``closes`` is true.
     let head: HTTPRequestHead
     /// Whether the connection closes after the answer.
     let closes: Bool
@@ -23,9 +23,9 @@ struct CheckedHead {
     /// Whether the client waits for `100 Continue`.
     let awaitsContinue: Bool
 
-    /// Checks a head.
+    /// Checks a request's head.
     ///
-    /// - Parameter isLaterVersion: whether the request was sent in a later version than HTTP/1.1.
+    /// - Parameter isLaterVersion: whether the request states a later version than HTTP/1.1.
     static func verdict(on head: HTTPRequestHead, isLaterVersion: Bool) -> Verdict {
         var checked = head
         let isChunked = head.headers.contains(name: "transfer-encoding")
@@ -34,19 +34,20 @@ struct CheckedHead {
         }
         let hosts = head.headers["host"]
         if let named = target(of: head.uri) {
-            // The target's host takes precedence (RFC 9112 §3.2.2), and a client names the same host in both places.
+            // The target's host takes precedence (RFC 9112 §3.2.2), but a proper client names the same host in both
+            // places.
             guard named.authority.isEqualIgnoringCase(hosts.first ?? "") else {
                 return .refused(ErrorAnswer.misdirectedHost)
             }
             checked.uri = named.path
         }
         let isOld = head.version == .http1_0
-        // Without exactly one host, the request may have been assembled from two, and so may the bytes after it (RFC
-        // 9112 §3.2).
+        // A request without exactly one host may have been assembled from two requests, and so may the bytes after it
+        // (RFC 9112 §3.2).
         let closes =
             isOld || isLaterVersion || hosts.count != 1 || hosts[0].isEmpty
             || head.headers[canonicalForm: "connection"].contains { $0.isEqualIgnoringCase("close") }
-        // The only spelling that the library recognises.
+        // This is the only spelling that the HTTP library recognises.
         if closes { checked.headers.replaceOrAdd(name: "Connection", value: "close") }
         let awaitsContinue =
             !isOld && head.headers["expect"].contains { $0.isEqualIgnoringCase("100-continue") }
@@ -55,7 +56,7 @@ struct CheckedHead {
                 head: checked, closes: closes, isOld: isOld, isChunked: isChunked, awaitsContinue: awaitsContinue))
     }
 
-    /// Returns the answer to a body whose end cannot be determined; nil if its codings are valid.
+    /// Returns the refusal of a body whose codings are malformed or unknown; nil if they are valid.
     private static func refusal(of codings: [Substring]) -> Answer? {
         let codings = codings.filter { !$0.isEmpty }
         // If chunked is not the last coding, the end of the body cannot be determined (RFC 9112 §6.3).
@@ -65,7 +66,7 @@ struct CheckedHead {
         return codings.count == 1 ? nil : ErrorAnswer.unknownCoding
     }
 
-    /// Returns the authority and the path of a target in absolute form; nil if it has another form.
+    /// Returns the authority and path of a target in absolute form; nil if the target has another form.
     private static func target(of uri: String) -> (authority: Substring, path: String)? {
         guard uri.utf8.first != UInt8(ascii: "/"), let colon = uri.utf8.firstIndex(of: UInt8(ascii: ":")),
             uri[..<colon].utf8.allSatisfy(isSchemeByte), uri.utf8[colon...].starts(with: "://".utf8)
@@ -84,13 +85,13 @@ struct CheckedHead {
     }
 }
 
-/// The first line of a request (RFC 9112 §3), with the parts that show why the parser rejects it.
+/// The first line of a request (RFC 9112 §3), reduced to the parts that show why the parser rejects it.
 struct RequestLine: Hashable, Sendable {
     let method: String
     let major: Int
     let minor: Int
 
-    /// Parses a line without its terminator; nil if it does not have the form of a request line.
+    /// Parses a line without its terminator; returns nil if the line does not have the form of a request line.
     init?(_ line: some Sequence<UInt8>) {
         let parts = Array(line).split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
         guard parts.count == 3, !parts[0].isEmpty, !parts[1].isEmpty, parts[0].allSatisfy(HTTPToken.contains),
@@ -103,10 +104,10 @@ struct RequestLine: Hashable, Sendable {
         self.minor = minor
     }
 
-    /// Whether its version must be read as HTTP/1.1 (RFC 9110 §2.5), but is unknown to the parser.
+    /// Whether the line's version must be read as HTTP/1.1 (RFC 9110 §2.5), but is unknown to the parser.
     var isLaterVersion: Bool { major == 1 && minor > 1 }
 
-    /// The answer to a request with this line that the parser rejected; nil if the line is malformed.
+    /// The answer to a request whose line the parser rejected; nil if the line is malformed.
     var refusal: Answer? {
         if major != 1 { return ErrorAnswer.unknownVersion }
         // A known method in lower or mixed case is a misspelling, not an unknown method.
@@ -118,9 +119,9 @@ struct RequestLine: Hashable, Sendable {
     }
 }
 
-/// The methods that the service knows, whether or not a resource supports them.
+/// The methods that the service knows, whether or not any resource supports them.
 ///
-/// These are the methods of RFC 9110 §9 and RFC 5789, and QUERY, the safe method with a body.
+/// These are the methods of RFC 9110 §9 and RFC 5789, and QUERY, which is a safe method with a body.
 enum Methods {
     static func areKnown(_ method: String) -> Bool { known.contains(method) }
 
@@ -129,52 +130,54 @@ enum Methods {
     ]
 }
 
-/// Reads the first lines of requests before the parser does.
+/// Reads the first line of each request before the parser does.
 ///
-/// If the connection's first line has a later version of HTTP/1, this handler changes it to HTTP/1.1, as which it must
-/// be read. If the parser rejects a line, the answer can state the reason. The handler belongs to its channel's event
-/// loop.
+/// If the connection's first line states a later version of HTTP/1, this handler changes the version to HTTP/1.1, as
+/// which the line must be read. If the parser rejects a line, the handler's copy of the line lets the answer state the
+/// reason. The handler belongs to its channel's event loop.
 final class RequestLines: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    /// Whether no request is arriving, so that the next bytes begin one.
+    /// Whether no request is arriving, so that the next bytes begin a request.
     var isBetweenRequests = true
-    /// Whether the connection's first line had a later version; the parser would not accept another such line.
+    /// Whether the connection's first line stated a later version. Only the first line is changed, so the parser would
+    /// reject another such line.
     private(set) var isLaterVersion = false
-    /// The line that the parser is reading, if it began between two requests.
+    /// The first line in the bytes that the parser is reading, if they began between two requests.
     ///
-    /// It is parsed only on request, which happens when the parser rejects it.
+    /// The line is parsed only when this property is read, which happens when the parser rejects the line.
     var current: RequestLine? { arriving.flatMap(Self.line).flatMap { RequestLine($0.bytes) } }
 
     /// The bytes that the parser is reading, if they began between two requests.
     private var arriving: ByteBuffer?
-    /// The first line of the connection, until its end arrives.
+    /// The incomplete first line of the connection, held until its end arrives.
     private var held: ByteBuffer?
     private var isFirst = true
-    /// How many bytes have arrived since the service stopped reading; nil while it reads.
+    /// The number of bytes that have arrived since the service began to drop them; nil while it processes them.
     private var dropped: Int?
 
-    /// Maximum bytes that are read and dropped so that a client that is still sending can read its answer: as many as
-    /// the bodies of most requests may have.
+    /// The maximum number of bytes that are read and dropped so that a client that is still sending can read its
+    /// answer. It equals the maximum body length of most requests.
     static let maxDropped = 1 << 20
 
-    /// Whether the rest of an answered request, which the service does not read, is still arriving.
+    /// Whether the rest of a request that has already been answered is still arriving, and is being dropped.
     var isDropping: Bool {
         get { dropped != nil }
         set { if newValue != isDropping { dropped = newValue ? 0 : nil } }
     }
 
-    /// Whether the connection's last answer is a refusal: what arrives is dropped, up to the bound.
+    /// Whether the connection's last answer is a refusal. Bytes that arrive after it are dropped, up to ``maxDropped``.
     private(set) var isRefused = false
 
-    /// Drops all that arrives from now on.
+    /// Begins to drop all bytes that arrive.
     func refuse(_ context: ChannelHandlerContext) {
         (isDropping, isRefused) = (true, true)
         context.read()
     }
 
-    /// The longest line to wait for, in bytes; a longer one cannot belong to a request that the service answers.
+    /// The length, in bytes, up to which an incomplete line is held. A longer line cannot belong to a request that the
+    /// service answers.
     private static let maxBytes = 16 << 10
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -203,11 +206,11 @@ final class RequestLines: ChannelInboundHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         context.fireChannelReadComplete()
-        // The handlers behind this one request no more bytes, because they get none.
+        // The later handlers request no more bytes after a refusal, so this handler must.
         if isRefused { context.read() }
     }
 
-    /// Passes an incomplete line to the parser, which refuses it, once the client has finished sending.
+    /// Once the client has finished sending, passes an incomplete line to the parser, which rejects it.
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if event as? ChannelEvent == .inputClosed, let bytes = held.take() { pass(bytes, context) }
         context.fireUserInboundEventTriggered(event)
@@ -225,12 +228,13 @@ final class RequestLines: ChannelInboundHandler {
         arriving = nil
     }
 
-    /// Returns whether a byte can be part of a line or end it; if not, the handler does not wait for the rest.
+    /// Returns whether a byte can be part of a line or end one. If not, the handler does not wait for the rest of the
+    /// line.
     private static func isText(_ byte: UInt8) -> Bool {
         byte >= 0x20 && byte != 0x7F || byte == 0x0D || byte == 0x0A
     }
 
-    /// Returns the first non-empty line, and its end in the buffer; nil if its end has not arrived.
+    /// Returns the buffer's first non-empty line, and the position of its end; nil if the end has not yet arrived.
     private static func line(of buffer: ByteBuffer) -> (bytes: ByteBufferView, end: Int)? {
         let view = buffer.readableBytesView
         let start = view.firstIndex { $0 != 0x0D && $0 != 0x0A } ?? view.endIndex

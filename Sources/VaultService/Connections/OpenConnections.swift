@@ -5,16 +5,17 @@ import ServiceLifecycle
 import Synchronization
 import VaultModel
 
-/// The connections of one listener: limits their number, and closes stalled ones.
+/// Manages a listener's connections. It limits their number, and closes stalled ones.
 ///
-/// No client is turned away while another's connection is stalled: the connections that have been stalled longest are
-/// closed. A peer on another machine has its share of the connections, within which the same applies.
+/// No client is turned away while another client's connection is stalled, because the connections that have been
+/// stalled longest are closed to make room. A peer on another machine has a share of the connections, within which the
+/// same rule applies.
 final class OpenConnections: Service {
     fileprivate struct State {
         var accepted = 0
         var open: [ObjectIdentifier: ClientConnection] = [:]
         var shares: PeerShares
-        /// The peak number of open connections since a crowd last left.
+        /// The highest number of open connections since a crowd last left.
         var peak = 0
     }
 
@@ -24,13 +25,13 @@ final class OpenConnections: Service {
     private let meter: Meter?
     private let state: Locked<State>
 
-    /// The number of connections that count as a crowd.
+    /// The least number of connections that counts as a crowd.
     private static let crowd = 32
 
     /// - Parameters:
     ///   - most: the maximum number of connections.
-    ///   - meter: counts the open connections.
-    ///   - afterPeak: called when most of a crowd has left.
+    ///   - meter: the meter that counts the open connections.
+    ///   - afterPeak: called when most connections of a crowd have ended.
     init(
         most: Int, limits: ConnectionLimits, countedBy meter: Meter? = nil,
         afterPeak: @escaping @Sendable () -> Void = {}
@@ -56,8 +57,8 @@ final class OpenConnections: Service {
 
     /// Returns whether an added connection may stay.
     ///
-    /// If its peer has more than its share, this closes a stalled connection of that peer; if none is stalled, the
-    /// added connection may not stay.
+    /// If the connection's peer has more than its share, a stalled connection of that peer is closed instead. If none
+    /// is stalled, the added connection may not stay.
     func mayStay(_ connection: ClientConnection, at now: NIODeadline) -> Bool {
         guard let peer = connection.peer else { return true }
         let (isOver, yields) = state.withLock { state -> (Bool, ClientConnection?) in
@@ -65,7 +66,7 @@ final class OpenConnections: Service {
             let others = state.open.values.filter { $0.peer == peer && $0 !== connection }
             let standing = others.map { $0.standing(at: now) }
             let yields = limits.yielding(among: standing, most: 1, within: 1).first.map { others[$0] }
-            // Forgotten at once, so that it does not yield twice.
+            // The connection is forgotten at once, so that it is not chosen twice.
             if let yields { state.forget(yields) }
             return (true, yields)
         }
@@ -83,7 +84,7 @@ final class OpenConnections: Service {
     /// Returns an HTTP server whose connections this object manages.
     ///
     /// - Parameters:
-    ///   - makeHandler: makes a connection's handler for cache hits; nil to pass on all requests.
+    ///   - makeHandler: creates a connection's handler for cache hits; nil if all requests go to the responder.
     ///   - identity: the TLS certificate and key; nil for plain HTTP.
     func server(
         answering makeHandler: (@Sendable () -> any RemovableChannelHandler)?, _ identity: TLSIdentity? = nil
@@ -102,7 +103,7 @@ final class OpenConnections: Service {
 
     private var isFull: Bool { state.withLock { $0.accepted >= most } }
 
-    /// Returns whether another connection may be accepted; if not, closes some stalled ones.
+    /// Returns whether another connection may be accepted; if not, closes some stalled connections.
     func mayAccept() -> Bool {
         guard isFull else { return true }
         closeStalled(at: .now())
@@ -147,7 +148,8 @@ final class OpenConnections: Service {
         let open = state.withLock { Array($0.open.values) }
         let share = most / 64
         let standing = open.map { $0.standing(at: now) }
-        // With a low limit, a crowd that requests nothing is closed four at a time, because other clients wait for it.
+        // Even if the limit is low, up to four connections without a request are closed at a time, because other
+        // clients wait.
         for index in limits.yielding(among: standing, most: max(4, share), within: max(1, share)) {
             open[index].channel.close(promise: nil)
         }
@@ -174,15 +176,15 @@ extension OpenConnections {
     }
 }
 
-/// One client's connection: its phase, and the time of its last progress.
+/// A client's connection, with its phase and the time of its last progress.
 ///
-/// Its event loop writes these facts, and the code that chooses connections to close reads them.
+/// The connection's event loop records these facts, and the code that chooses connections to close reads them.
 final class ClientConnection: Sendable {
     let channel: any Channel
     /// The peer; nil for a client on this machine.
     let peer: PeerAddress?
     private let phase = Atomic(ConnectionLimits.Phase.new.rawValue)
-    /// The time of its last progress, in nanoseconds of the monotonic clock.
+    /// The time of the connection's last progress, in nanoseconds of the monotonic clock.
     private let moved = Atomic(NIODeadline.now().uptimeNanoseconds)
 
     init(_ channel: any Channel) {
@@ -190,7 +192,7 @@ final class ClientConnection: Sendable {
         peer = PeerAddress(channel.remoteAddress)
     }
 
-    /// Records progress.
+    /// Records progress, and the phase that the connection is now in.
     func note(_ phase: ConnectionLimits.Phase) {
         self.phase.store(phase.rawValue, ordering: .relaxed)
         moved.store(NIODeadline.now().uptimeNanoseconds, ordering: .relaxed)
@@ -203,13 +205,13 @@ final class ClientConnection: Sendable {
     }
 }
 
-/// Counts each peer's connections to a listener, so that no peer takes them all.
+/// Counts each peer's connections to a listener, so that no peer can use up all connections.
 struct PeerShares {
-    /// Maximum connections of one peer.
+    /// The maximum number of connections per peer.
     let most: Int
     private var taken: [PeerAddress: Int] = [:]
 
-    /// - Parameter connections: the maximum number of connections of all peers.
+    /// - Parameter connections: the maximum number of connections for all peers together.
     init(of connections: Int) { most = max(1, connections / 4) }
 
     /// Returns whether a peer has more than its share.
@@ -225,11 +227,12 @@ struct PeerShares {
     }
 }
 
-/// The identity of a client for its share of the connections: its IPv4 address, or its 64-bit IPv6 network.
+/// The identity by which a client's share of the connections is counted, which is its IPv4 address or its 64-bit IPv6
+/// network.
 ///
-/// A machine may take any number of addresses in such a network.
+/// An IPv6 network counts as one client, because a machine may use any number of addresses in it.
 struct PeerAddress: Hashable, Sendable {
-    /// The bytes of an IPv4 address, or the network part of an IPv6 address: a client has all addresses of its network.
+    /// The bytes of an IPv4 address, or of the network part of an IPv6 address.
     let bytes: [UInt8]
 
     /// - Parameter bytes: the 4 or 16 bytes of an IP address.
@@ -244,7 +247,8 @@ struct PeerAddress: Hashable, Sendable {
     /// - Parameter address: the remote address of a connection; nil if it is no longer known.
     /// - Returns: nil for this machine, including clients on a socket file.
     init?(_ address: SocketAddress?) {
-        // The position of the address in the system's structure, whose fields cannot be imported on every platform.
+        // The address is found by its position in the system's structure, because the structure's fields cannot be
+        // imported on every platform.
         let place: Range<Int>
         switch address {
         case .v4: place = 4..<8
@@ -252,7 +256,8 @@ struct PeerAddress: Hashable, Sendable {
         default: return nil
         }
         let bytes = unsafe address?.withSockAddr { pointer, size in
-            // The size is the structure's; the copied range is within it for either kind.
+            // The size is that of the structure, and the copied range is within the structure for either kind of
+            // address.
             unsafe Array(UnsafeRawBufferPointer(start: pointer, count: size)[place])
         }
         guard let bytes else { return nil }
@@ -260,6 +265,6 @@ struct PeerAddress: Hashable, Sendable {
     }
 
     private static let loopback = [UInt8](repeating: 0, count: 15) + [1]
-    /// The prefix of an IPv4 address on a listener for both IP versions.
+    /// The prefix that an IPv4 address has on a listener for both IP versions.
     private static let mapped = [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF]
 }

@@ -6,7 +6,7 @@ import NIOSSL
 import ServiceLifecycle
 import VaultModel
 
-/// The files of a TLS listener.
+/// The certificate and key files of a TLS listener.
 package struct TLSFiles: Hashable, Sendable {
     /// The path of a PEM file with the certificate, followed by the certificates that lead to its authority.
     package let certificate: String
@@ -18,7 +18,7 @@ package struct TLSFiles: Hashable, Sendable {
         self.key = key
     }
 
-    /// Reads the files, and returns the context for new connections: TLS 1.2 or later, HTTP/1.1.
+    /// Reads the files, and returns the context for new connections, which use TLS 1.2 or later and HTTP/1.1.
     ///
     /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument``.
     func context() throws -> NIOSSLContext {
@@ -42,19 +42,20 @@ package struct TLSFiles: Hashable, Sendable {
         }
     }
 
-    /// The suites of TLS 1.2: only ones with forward secrecy and authenticated encryption (RFC 9325 §4.2). TLS 1.3 has
-    /// no others.
+    /// The cipher suites for TLS 1.2. All have forward secrecy and authenticated encryption (RFC 9325 §4.2). TLS 1.3
+    /// has no suites without them.
     private static let suites: [NIOTLSCipher] = [
         .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
         .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
         .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
     ]
 
-    /// Maximum bytes of a file: a chain has a few certificates of a few kilobytes each.
+    /// The maximum length of a file in bytes. It suffices because a chain has a few certificates of a few kilobytes
+    /// each.
     private static let maxBytes = 1 << 20
 
-    /// Returns the bytes of a file, which may be a link made by a program that renews certificates; nil if it is
-    /// unreadable.
+    /// Returns a file's bytes; nil if it is unreadable. Links are followed, because a program that renews certificates
+    /// may create one.
     private static func bytes(of path: String) -> [UInt8]? {
         WholeFile.bytes(of: path, atMost: maxBytes, followsLinks: true)
     }
@@ -70,7 +71,7 @@ package struct TLSFiles: Hashable, Sendable {
 }
 
 extension TLSFiles {
-    /// The state of both files, which differs if either has changed.
+    /// The state of both files. Two stamps differ if either file has changed.
     struct Stamp: Hashable, Sendable {
         let certificate: FileStamp?
         let key: FileStamp?
@@ -82,9 +83,9 @@ extension TLSFiles {
 
 /// The certificate and key for new connections, reloaded when their files change.
 ///
-/// A service outlives its certificate. The files are polled, so a program that renews or mounts them need not signal
-/// the process; a hang-up reloads them at once. If the new files cannot be used, the previous ones stay in use, which
-/// is logged once. Open connections continue.
+/// A service runs for longer than its certificate is valid. The files are polled, so a program that renews or mounts
+/// them need not signal the process, but SIGHUP reloads them at once. If the new files cannot be used, the previous
+/// certificate and key stay in use, and the failure is logged once. Open connections continue.
 final class TLSIdentity: Service {
     private struct State {
         var context: NIOSSLContext
@@ -96,15 +97,15 @@ final class TLSIdentity: Service {
     private let logger: Logger
     private let state: Locked<State>
 
-    /// Reads the files.
+    /// Creates the identity by reading the files.
     ///
     /// - Parameter interval: the time between two checks.
-    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument`` if they cannot be used.
+    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument`` if the files cannot be used.
     init(_ files: TLSFiles, every interval: Duration, logger: Logger) throws {
         self.files = files
         self.interval = interval
         self.logger = logger
-        // Taken before reading, so that a change during the read is noticed.
+        // The state is recorded before the files are read, so that a change during the read is noticed.
         let renewal = TLSRenewal(read: files.stamp)
         state = Locked(State(context: try files.context(), renewal: renewal))
     }
@@ -112,7 +113,7 @@ final class TLSIdentity: Service {
     /// The context for a new connection.
     var context: NIOSSLContext { state.withLock { $0.context } }
 
-    /// Checks the files until the service ends.
+    /// Checks the files at the interval until the service ends.
     func run() async throws {
         try? await cancelWhenGracefulShutdown { [self] in
             while true {
@@ -122,13 +123,13 @@ final class TLSIdentity: Service {
         }
     }
 
-    /// Checks the files once, and reads them if they have changed. Blocks.
+    /// Checks the files once, and reads them if they have changed. This method blocks.
     func look() {
         let stamp = files.stamp
         if state.withLock({ $0.renewal.isDue(stamp) }) { read(stamp) }
     }
 
-    /// Reads the files now, because the operator states that they are complete. Blocks.
+    /// Reads the files now, because the operator states that they are complete. This method blocks.
     func reload() { read(files.stamp) }
 
     private func read(_ stamp: TLSFiles.Stamp) {
@@ -148,9 +149,9 @@ final class TLSIdentity: Service {
     }
 }
 
-/// Decides when to reload the files of a TLS listener.
+/// Decides when to reload a TLS listener's files.
 struct TLSRenewal {
-    /// The state of the files when those in use were read.
+    /// The state of the files when the certificate and key in use were read.
     private var read: TLSFiles.Stamp
     /// The state of the files when a failure was last reported.
     private var told: TLSFiles.Stamp?
@@ -166,25 +167,25 @@ struct TLSRenewal {
     /// Returns whether to read the files now.
     mutating func isDue(_ stamp: TLSFiles.Stamp) -> Bool {
         defer { seen = stamp }
-        // If nothing has changed between two checks, both files have been written completely.
+        // If nothing has changed between two checks, both files are assumed to have been written completely.
         return stamp != read && stamp == seen
     }
 
-    /// Records that the files were read and are in use.
+    /// Records that the files were read and are now in use.
     mutating func succeed(_ stamp: TLSFiles.Stamp) { (read, told) = (stamp, nil) }
 
     /// Records that the files could not be used.
     ///
-    /// They are read again at the next check, because the read itself may have failed.
+    /// The files are read again at the next check, because the read itself may have failed.
     ///
-    /// - Returns: whether to report the failure, once for the same files.
+    /// - Returns: whether to report the failure. It is reported once for each state of the files.
     mutating func fail(_ stamp: TLSFiles.Stamp) -> Bool {
         defer { told = stamp }
         return told != stamp
     }
 }
 
-/// A TLS connection with the certificate in use when it begins.
+/// A TLS connection, which uses the certificate that is current when the connection begins.
 struct SecureChannel<Base: ServerChildChannel>: ServerChildChannel {
     typealias Value = Base.Value
 

@@ -13,7 +13,7 @@ import Musl
 import Darwin
 #endif
 
-/// A client of a service's control socket, with one connection per request.
+/// A client of a service's control socket. It opens one connection per request.
 package struct ControlClient: Sendable {
     private typealias Connection = NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart>
 
@@ -31,7 +31,7 @@ package struct ControlClient: Sendable {
 
     /// Sends a request, and passes the answer to `read` as it arrives.
     ///
-    /// - Throws: ``ServiceGone`` if no answer arrives; any error of `read`.
+    /// - Throws: ``ServiceGone`` if no answer arrives, or any error that `read` throws.
     func ask<Value>(_ request: ControlRequest, _ read: (inout ControlAnswer) async throws -> Value) async throws
         -> Value
     {
@@ -48,10 +48,11 @@ package struct ControlClient: Sendable {
         }
     }
 
-    /// Sends a request with a long body, and returns the answer, which may arrive before the whole body is sent.
+    /// Sends a request with a long body, and returns the answer, which may arrive before the whole body has been sent.
     ///
-    /// - Parameter next: returns the next bytes of the body; nil at its end. If it throws, the request is aborted.
-    /// - Throws: ``ServiceGone`` if no answer arrives; any error of `next`.
+    /// - Parameter next: returns the next bytes of the body; nil at its end. If the closure throws, the request is
+    ///   aborted.
+    /// - Throws: ``ServiceGone`` if no answer arrives, or any error that `next` throws.
     func upload(
         _ request: ControlRequest, _ next: @escaping @Sendable () async throws -> [UInt8]?
     ) async throws -> Uploaded {
@@ -65,7 +66,7 @@ package struct ControlClient: Sendable {
                         }
                         try await outbound.write(.end(nil))
                     } catch is IOError, is ChannelError {
-                        // The answer gives the reason.
+                        // The service stopped reading the body. Its answer states the reason.
                     }
                     return nil
                 }
@@ -116,7 +117,8 @@ struct ControlRequest: Sendable {
         self.init(method, route, [:], body: try JSONText.bytes(of: body))
     }
 
-    /// Creates a request about one resource, which the query names, or the body if the resource has request fields.
+    /// Creates a request about one resource. The query names the resource, or the body if the reference has request
+    /// fields.
     init(_ route: APIRoute, reference: MediaReference, fields: HTTPHeaders = [:]) throws {
         let document = ReferenceDocument(reference)
         if document.fields == nil {
@@ -128,7 +130,7 @@ struct ControlRequest: Sendable {
         }
     }
 
-    /// Creates a request with a body of a given length that is sent piece by piece.
+    /// Creates a request whose body has a given length and is sent piece by piece.
     init(_ method: HTTPMethod, _ route: APIRoute, bytes: Int64) {
         var fields: HTTPHeaders = ["Host": "localhost", "Content-Length": String(bytes)]
         fields.add(name: "Content-Type", value: "application/octet-stream")
@@ -143,7 +145,7 @@ struct ControlRequest: Sendable {
     }
 
     /// - Parameters:
-    ///   - parameters: the query parameters; nil values are omitted.
+    ///   - parameters: the query parameters. Those with the value nil are omitted.
     ///   - fields: header fields in addition to the usual ones.
     init(
         _ method: HTTPMethod, _ route: APIRoute, _ parameters: KeyValuePairs<String, String?> = [:],
@@ -170,7 +172,7 @@ struct ControlRequest: Sendable {
     }
 }
 
-/// An answer from the control socket: its head, and its body as it arrives.
+/// An answer from the control socket, consisting of a head, and a body that is read as it arrives.
 struct ControlAnswer {
     typealias Parts = NIOAsyncChannelInboundStream<HTTPClientResponsePart>.AsyncIterator
 
@@ -179,12 +181,12 @@ struct ControlAnswer {
     private var received = ByteBuffer()
     private var isAtEnd = false
 
-    /// The longest accepted line or document, in bytes.
+    /// The maximum length of a line or document, in bytes.
     private static let maxBytes = 16 << 20
 
-    /// Waits for the head.
+    /// Creates an answer by waiting for its head.
     ///
-    /// - Throws: ``ServiceGone`` if none arrives.
+    /// - Throws: ``ServiceGone`` if no head arrives.
     init(_ parts: Parts) async throws {
         self.parts = parts
         do {
@@ -213,7 +215,7 @@ struct ControlAnswer {
         }
     }
 
-    /// Returns the next line of the body, without its terminator; nil after the last one.
+    /// Returns the next line of the body, without its terminator; nil after the last line.
     mutating func line() async throws -> [UInt8]? {
         while true {
             if let length = received.readableBytesView.firstIndex(of: UInt8(ascii: "\n")).map({
@@ -243,16 +245,16 @@ struct ControlAnswer {
     private static let answerTooLong = VaultError(.closed, "the service's answer is longer than this program accepts")
 }
 
-/// The path of a vault's control socket, short enough for a socket address.
+/// A path to a vault's control socket that is short enough for a socket address.
 ///
-/// On Linux, if the folder's path is too long, the folder is opened and named by its descriptor. The path is valid
-/// while this value exists.
+/// On Linux, if the folder's path is too long, the folder is opened, and its descriptor takes the place of its path.
+/// The path is valid while this object exists.
 final class ControlAddress: Sendable {
     /// The path to bind or connect to.
     let path: String
     private let folder: Int32?
 
-    /// Finds a path for the socket in a folder; nil if no path is short enough.
+    /// Finds a path for the socket in a folder; returns nil if no path is short enough, or the folder cannot be opened.
     init?(folder: String) {
         let path = folder + "/control.sock"
         guard path.utf8.count > Self.maxBytes else {
@@ -276,5 +278,5 @@ final class ControlAddress: Sendable {
     private static let maxBytes = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 }
 
-/// The error that no service listens on the control socket, or that the service ended before it answered.
+/// The error if no service listens on the control socket, or if the service ended before it answered.
 package struct ServiceGone: Error, Hashable, Sendable {}

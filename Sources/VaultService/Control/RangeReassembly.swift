@@ -1,14 +1,15 @@
 import MediaVault
 import NIOHTTP1
 
-/// The progress of reading a range, over as many answers as necessary.
+/// The progress of reading a range from as many answers as necessary.
 ///
-/// An answer may end before its last byte; the answer to the next request then continues, or reports the reason.
+/// An answer may end before its last byte. The answer to the next request then continues, or reports the reason.
 struct RangeReassembly {
     private var wanted: RequestedRange
     private var window: ByteWindow?
-    /// The first byte that has not arrived, and one past the last requested byte, if known.
+    /// The position of the first byte that has not arrived; nil if it is not yet known.
     private var position: Int64?
+    /// The position after the last requested byte; nil if it is not known.
     private var end: Int64?
     private var tag: String?
     /// Whether the current answer has delivered any bytes.
@@ -46,7 +47,7 @@ struct RangeReassembly {
         }
     }
 
-    /// Returns the requested part of the next bytes.
+    /// Returns the part of the next bytes that was requested.
     mutating func cut(_ bytes: [UInt8]) -> ArraySlice<UInt8> {
         let part = window?.cut(bytes) ?? bytes[...]
         position = (position ?? 0) + Int64(part.count)
@@ -63,7 +64,7 @@ struct RangeReassembly {
         ask()
     }
 
-    /// Makes the next request ask for the remaining bytes.
+    /// Makes the next request name only the remaining bytes.
     private mutating func ask() {
         guard let position else { return }
         wanted = end.map { .closed(first: position, last: $0 - 1) } ?? .from(position)

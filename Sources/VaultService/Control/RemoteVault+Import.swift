@@ -3,13 +3,14 @@ import NIOCore
 import NIOHTTP1
 import VaultModel
 
-// Importing a file that this process reads and the service stores.
+// Importing a file that this process reads and that the service stores.
 extension RemoteVault {
     package func importFile(
         _ source: any ImportSource & Sendable, as reference: MediaReference, _ options: ImportOptions,
         progress: (ImportProgress) async -> Void
     ) async throws -> ImportReport {
-        // Checked first, so that the user does not wait for an upload that the service would refuse.
+        // The options are checked here first, so that the user does not wait for an upload that the service would
+        // refuse.
         try options.check(for: reference.url, fileType: source.type, held: try await resource(reference))
         let (steps, told) = AsyncStream.makeStream(of: ImportProgress.self, bufferingPolicy: .bufferingNewest(1))
         let order = ImportOrder(reference, ImportDetails(source, options))

@@ -1,7 +1,7 @@
 import MediaVault
 import NIOHTTP1
 
-// Viewers, and which titles are shared with them.
+// Viewers, and the titles that are shared with them.
 extension RemoteVault {
     package func viewers() async throws -> ViewersDocument { try await document(ControlRequest(.GET, .viewers)) }
 

@@ -3,10 +3,10 @@ import NIOCore
 import NIOHTTP1
 import VaultModel
 
-/// A vault that a service owns, reached through its control socket without a key.
+/// A vault that a service owns. It is reached through the service's control socket, without a key.
 package final class RemoteVault: VaultClient {
     private let client: ControlClient
-    /// Whether the service has answered before.
+    /// Whether the service has answered a request before.
     private let isKnown = Locked(false)
 
     package init(_ client: ControlClient) { self.client = client }
@@ -55,7 +55,7 @@ package final class RemoteVault: VaultClient {
         try await ask(request) { answer in try JSONText.read(from: try await answer.whole()) }
     }
 
-    /// Follows a long operation, and returns the result from its last line.
+    /// Follows a long operation, and returns the result in the last line of its answer.
     func events<Progress: Codable & Sendable, Outcome: Codable & Sendable>(
         _ request: ControlRequest, _ progress: (Progress) async throws -> Void
     ) async throws -> Outcome {
@@ -71,7 +71,7 @@ package final class RemoteVault: VaultClient {
         }
     }
 
-    /// Sends a request, and reads the answer unless it is a problem.
+    /// Sends a request, and passes the answer to `read` unless it is a problem, which is thrown.
     func ask<Value>(
         _ request: ControlRequest, _ read: (inout ControlAnswer) async throws -> Value
     ) async throws -> Value {
@@ -90,7 +90,8 @@ package final class RemoteVault: VaultClient {
         }
     }
 
-    /// Sends a request with a long body, and returns the document in the answer unless it is a problem.
+    /// Sends a request with a long body, and returns the document in the answer unless it is a problem, which is
+    /// thrown.
     func upload<Document: Decodable>(
         _ request: ControlRequest, _ next: @escaping @Sendable () async throws -> [UInt8]?
     ) async throws -> Document {
@@ -103,7 +104,7 @@ package final class RemoteVault: VaultClient {
         }
     }
 
-    /// The error of a service that could not become the owner.
+    /// The error if the service is only a reader of the vault.
     private static let readOnlyService = VaultError(
         .owned,
         "the running service only reads the vault, because it was started with --read-only, or the disk was full or "
@@ -122,7 +123,8 @@ package final class RemoteVault: VaultClient {
 
 // The download queue.
 extension RemoteVault {
-    /// Maximum downloads per request, and the bytes beyond which a request takes no more.
+    /// The maximum number of downloads per request, and the number of bytes beyond which no more are added to a
+    /// request.
     private static let (most, bytes) = (500, 512 << 10)
 
     package func queue(
@@ -140,7 +142,7 @@ extension RemoteVault {
             batches[batches.count - 1].append(order)
             size += try JSONText.bytes(of: order).count
         }
-        // Batches that are to run first are queued from the last to the first.
+        // Batches that are to run first are queued in reverse, because each batch is placed before the previous one.
         for batch in first ? batches.reversed() : batches {
             let answer: QueuedDocument
             do {
@@ -283,7 +285,7 @@ extension RemoteVault {
 
     package func sessions() async throws -> SessionsDocument { try await document(ControlRequest(.GET, .sessions)) }
 
-    /// Creates a ticket with which a browser can begin one session within a minute.
+    /// Creates a ticket, with which a browser can begin one session within a minute.
     package func createSessionTicket() async throws -> TicketDocument {
         try await document(ControlRequest(.POST, .tickets, body: TicketOrder(use: .session)))
     }
@@ -335,7 +337,7 @@ extension RemoteVault {
                     }
                     try reading.finish()
                 } catch let brokenOff as VaultError where brokenOff.code == .closed && reading.hasAdvanced {
-                    // The next request asks for the rest; its answer reports the reason, or continues.
+                    // The next request names the rest. Its answer continues, or reports the reason.
                 }
             }
         }
@@ -366,7 +368,7 @@ extension RemoteVault {
 }
 
 extension RemoteVault {
-    /// Returns where the bytes of the service's most recent answers came from.
+    /// Returns the sources of the bytes in the service's most recent answers.
     package func explanation(_ reference: MediaReference) async throws -> ExplanationDocument {
         try await document(ControlRequest(.explanation, reference: reference))
     }

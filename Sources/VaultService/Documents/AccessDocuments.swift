@@ -6,9 +6,9 @@ package struct TokenDocument: Codable, Hashable, Sendable {
     @OrNull package var name: String?
     package let scope: AccessScope
     package let created: Timestamp
-    /// Null if it never expires.
+    /// When the token expires; null if it never does.
     @OrNull package var expires: Timestamp?
-    /// The day, in UTC, on which it was last used; null if it never was.
+    /// The day, in UTC, on which the token was last used; null if it never was.
     @OrNull package var lastUsed: String?
 
     /// Returns nil if the grant is not a token.
@@ -24,7 +24,7 @@ package struct TokenDocument: Codable, Hashable, Sendable {
 /// The tokens of a vault.
 package struct TokensDocument: Codable, Sendable {
     package let tokens: [TokenDocument]
-    /// How many records of tokens, named links and sessions cannot be read; they grant no access.
+    /// The number of unreadable records of tokens, named links and sessions. Such a record grants no access.
     package let damaged: Int
 }
 
@@ -47,9 +47,10 @@ package struct CreatedTokenDocument: Codable, Sendable {
 package struct TokenOrder: Codable, Sendable {
     let scope: AccessScope
     let name: String?
-    /// Seconds from now; 0 for never, as when both this and ``expires`` are omitted.
+    /// How long the token is valid, in seconds from now. 0 means that it never expires, as does omitting both this and
+    /// ``expires``.
     let lifetime: Int64?
-    /// When it expires; the alternative to ``lifetime``.
+    /// When the token expires; the alternative to ``lifetime``.
     let expires: Timestamp?
 
     package init(_ scope: AccessScope, name: String?, _ expiry: GrantExpiry) {
@@ -58,20 +59,20 @@ package struct TokenOrder: Codable, Sendable {
     }
 }
 
-/// A day as documents write it: `2026-11-24`.
+/// The format in which documents write a day: `2026-11-24`.
 enum DayText {
     static func text(_ seconds: Int64) -> String { String(Timestamp(seconds: seconds).description.prefix(10)) }
 }
 
 /// The result of revoking tokens, links or sessions.
 package struct RevocationDocument: Codable, Hashable, Sendable {
-    /// How many were revoked.
+    /// The number of tokens, links or sessions that were revoked.
     package let revoked: Int
 }
 
 /// The body of `POST /api/v1/tickets`.
 struct TicketOrder: Codable, Sendable {
-    /// What the ticket is for; nil for events.
+    /// The purpose of the ticket; nil for the event feed.
     let use: Tickets.Use?
     /// The id of the viewer that a session ticket signs in; nil for the owner.
     let viewer: String?
@@ -81,8 +82,8 @@ struct TicketOrder: Codable, Sendable {
 
 /// A ticket that was just created.
 package struct TicketDocument: Codable, Hashable, Sendable {
-    /// The ticket. One for events goes into the query of the event feed as `ticket`.
+    /// The ticket. A client passes a ticket for events as `ticket` in the event feed's query.
     package let ticket: String
-    /// How many seconds it stays valid.
+    /// How long the ticket stays valid, in seconds.
     package let lifetime: Int
 }

@@ -6,7 +6,8 @@ struct CoverDetails: Codable, Sendable {
     /// The picture's bytes in base64.
     let image: String
 
-    /// Maximum length of the body in bytes: the largest picture in base64, in which each slash may be escaped.
+    /// The maximum length of the body in bytes. It suffices for the largest picture in base64, even if the client
+    /// escapes each slash.
     static let maxBodyBytes = 2 << 20
 
     init(_ picture: [UInt8]) { image = Base64.encode(picture) }

@@ -1,22 +1,23 @@
 package import MediaVault
 
-/// A download that a client waits for, or an entry of the download queue; both are listed until shortly after they end.
+/// A download that a client waits for, or an entry in the download queue. Either stays listed until shortly after it
+/// ends.
 package struct DownloadDocument: Codable, Sendable {
-    /// The id of its title.
+    /// The id of the title to download.
     package let id: TitleID
     package let url: String
     @OrNull package var contentID: String?
-    /// The name for the title.
+    /// The name to give the title.
     @OrNull package var name: String? = nil
     package var state = DownloadSnapshot.State.running
-    /// Whether it is in the queue, so that no client has to wait for it.
+    /// Whether the download is in the queue, so that no client has to wait for it.
     package let queued: Bool
     /// The number of bytes in the vault or on their way into it; 0 until the download runs.
     package var held: Int64 = 0
     @OrNull package var size: Int64? = nil
-    /// When it was queued.
+    /// When the download was queued.
     @OrNull package var added: Timestamp? = nil
-    /// Failed attempts since the last retry or resume.
+    /// The number of failed attempts since the last retry or resume.
     package var attempts = 0
     /// When the next attempt is due; null if none is scheduled.
     @OrNull package var nextAttempt: Timestamp? = nil
@@ -66,28 +67,28 @@ enum DownloadPost: Decodable, Sendable {
 /// Downloads for the queue.
 struct DownloadBatch: Codable, Sendable {
     let downloads: [DownloadRequest]
-    /// Whether to run them before all others.
+    /// Whether to run these downloads before all others in the queue.
     var first: Bool?
 }
 
 /// One download.
 typealias DownloadRequest = ResourceRequest<DownloadDetails>
 
-/// The pace of a download, what to fetch of a title, and whether the client waits.
+/// The options of a download: its pace, which renditions to fetch, and whether the client waits for it.
 struct DownloadDetails: Codable, Sendable {
     let connections: Int?
-    /// Bytes per second.
+    /// The rate limit in bytes per second.
     let limitRate: Int64?
     let video: RenditionSelection.Video?
     let audio: RenditionSelection.Audio?
     let subtitles: RenditionSelection.Subtitles?
-    /// The name of the title.
+    /// The name to give the title.
     let title: String?
     /// Whether to refuse content that is not media.
     let mediaOnly: Bool?
     /// Whether to put the download into the queue, so that no client has to wait for it.
     let detached: Bool?
-    /// Whether to run it before all other downloads in the queue.
+    /// Whether to run the download before all others in the queue.
     var first: Bool?
 
     init(_ options: DownloadOptions, isDetached: Bool) {
@@ -113,8 +114,8 @@ struct DownloadDetails: Codable, Sendable {
 
 /// Downloads, as `GET /api/v1/downloads` and `downloads --json` report them.
 package struct DownloadsDocument: Codable, Sendable {
-    /// On the first page, the downloads that clients wait for; then the queue in order; on the last page, the entries
-    /// that have left it.
+    /// The first page begins with the downloads that clients wait for. The queue follows in order, and the last page
+    /// ends with the entries that have left the queue.
     package let downloads: [DownloadDocument]
     /// The number of queue entries in each state.
     package let counts: DownloadCounts
@@ -135,7 +136,7 @@ package struct QueuedDocument: Codable, Sendable {
 /// A change to entries of the download queue, the body of `PATCH /api/v1/downloads`.
 struct DownloadChange: Codable, Sendable {
     let act: DownloadAct
-    /// The titles to change; the alternative is ``all``.
+    /// The titles whose entries to change; the alternative is ``all``.
     var ids: [TitleID]?
     /// Whether to change all entries.
     var all: Bool?
@@ -143,7 +144,7 @@ struct DownloadChange: Codable, Sendable {
     init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         act = try members.decode(DownloadAct.self, forKey: .act)
-        // A member that is present must have a value: null is neither all nor a list.
+        // A member that is present must not be null, because null denotes neither a list nor all entries.
         if members.contains(.ids) { ids = try members.decode([TitleID].self, forKey: .ids) }
         if members.contains(.all) { all = try members.decode(Bool.self, forKey: .all) }
     }
@@ -156,7 +157,7 @@ struct DownloadChange: Codable, Sendable {
         }
     }
 
-    /// - Throws: ``VaultError`` with code `invalidArgument` unless the request has exactly one of ids and all.
+    /// - Throws: ``VaultError`` with code `invalidArgument` unless the request has exactly one of `ids` and `all`.
     var selection: DownloadSelection {
         get throws {
             switch (ids, all ?? false) {
@@ -169,7 +170,7 @@ struct DownloadChange: Codable, Sendable {
     }
 }
 
-/// How many entries of the download queue were changed.
+/// The number of entries in the download queue that were changed.
 package struct DownloadChangeDocument: Codable, Hashable, Sendable {
     package let changed: Int
 }

@@ -1,6 +1,6 @@
 package import MediaVault
 
-/// What the limits would evict next, as `/api/v1/evictions` reports it.
+/// The titles that the storage limits would evict next, as `/api/v1/evictions` reports them.
 package struct EvictionsDocument: Codable, Sendable {
     /// A title that would be evicted.
     package struct Candidate: Codable, Sendable {
@@ -8,15 +8,15 @@ package struct EvictionsDocument: Codable, Sendable {
         package let url: String
         @OrNull package var name: String?
         package let `class`: String
-        /// When it was last played, to the hour.
+        /// When the title was last played, to the hour.
         package let accessed: Timestamp
-        /// When the age limit removes it, however much space is free; null if it never does.
+        /// When the age limit evicts the title, however much space is free; null if it never does.
         @OrNull package var expires: Timestamp?
-        /// The disk space of its files.
+        /// The disk space that the title's files use, in bytes.
         package let bytes: Int64
     }
 
-    /// The disk space of segment files, by the class of their titles.
+    /// The disk space that segment files use, by the class of their titles.
     package struct Classes: Codable, Sendable {
         package let pinned: Int64
         package let download: Int64
@@ -24,7 +24,7 @@ package struct EvictionsDocument: Codable, Sendable {
     }
 
     package let classes: Classes
-    /// The disk space of all segment files.
+    /// The disk space that all segment files use.
     package let used: Int64
     /// The free disk space; null if the system does not report it.
     @OrNull package var free: Int64?

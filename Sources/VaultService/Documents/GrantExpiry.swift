@@ -7,15 +7,15 @@ package enum GrantExpiry: Hashable, Sendable {
     case after(Int64)
     case at(Timestamp)
 
-    /// The longest validity of a link without a name, in seconds: a link is not a key.
+    /// The maximum validity of a link without a name, in seconds. It is limited because a link is not a key.
     package static let maxUnnamed: Int64 = 365 * 86_400
-    /// The default validity of a link, in seconds.
+    /// How long a link is valid by default, in seconds.
     static let standardOfLinks: Int64 = 86_400
 
-    /// Reads the members of a request.
+    /// Creates an expiry from the members of a request.
     ///
-    /// - Parameter standard: the expiry if both are nil.
-    /// - Throws: ``VaultError`` with code `invalidArgument` if both are given, or the lifetime is negative.
+    /// - Parameter standard: the expiry to use if both members are nil.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if both members are given, or the lifetime is negative.
     init(lifetime: Int64?, expires: Timestamp?, standard: GrantExpiry) throws {
         switch (lifetime, expires) {
         case (nil, nil): self = standard
@@ -27,7 +27,7 @@ package enum GrantExpiry: Hashable, Sendable {
         }
     }
 
-    /// The members for a request.
+    /// The request members that express this expiry.
     var members: (lifetime: Int64?, expires: Timestamp?) {
         switch self {
         case .never: (0, nil)
@@ -36,9 +36,10 @@ package enum GrantExpiry: Hashable, Sendable {
         }
     }
 
-    /// Returns the expiry in seconds since 1970; nil for never.
+    /// Returns the time of expiry in seconds since 1970; nil for never.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if it has passed, or its year has more than four digits.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if that time has passed, or its year has more than four
+    ///   digits.
     func end(now: Int64) throws -> Int64? {
         let end: Int64
         switch self {
@@ -53,9 +54,10 @@ package enum GrantExpiry: Hashable, Sendable {
         return end
     }
 
-    /// Returns the expiry of a link without a name.
+    /// Returns the time of expiry of a link without a name, in seconds since 1970.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if it has passed, is more than a year away, or is never.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the link would never expire, or the time of expiry has
+    ///   passed or is more than a year away.
     package func endOfUnnamed(now: Int64) throws -> Int64 {
         guard let end = try end(now: now), end - now <= Self.maxUnnamed else {
             throw VaultError(

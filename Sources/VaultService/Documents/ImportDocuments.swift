@@ -2,11 +2,11 @@ import MediaVault
 
 /// The first line of the body of `POST /api/v1/imports`; the file's bytes follow it.
 struct ImportDetails: Codable, Sendable {
-    /// The number of bytes that follow.
+    /// The number of bytes in the file.
     let length: Int64
-    /// The name for the title.
+    /// The name to give the title.
     let name: String?
-    /// The media type.
+    /// The media type that the caller specifies.
     let type: String?
     /// The media type that the file name implies.
     let fileType: String?

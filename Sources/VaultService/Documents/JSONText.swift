@@ -1,7 +1,7 @@
 import Foundation
 import VaultModel
 
-/// JSON as the service and every `--json` output write it.
+/// JSON in the form that the service and every `--json` output use.
 ///
 /// The text is one line, with sorted members and unescaped slashes.
 package enum JSONText {
@@ -11,8 +11,8 @@ package enum JSONText {
         return escapingControls(Array(try encoder.encode(value)))
     }
 
-    /// Escapes DEL and the control characters U+0080 to U+009F, which some terminals obey, and the bidirectional
-    /// controls, which could make one name look like another.
+    /// Escapes DEL and the control characters U+0080 to U+009F, because some terminals obey them, and the bidirectional
+    /// controls, because they could make one name look like another.
     private static func escapingControls(_ text: [UInt8]) -> [UInt8] {
         guard text.contains(where: { $0 == 0x7F || $0 == 0xC2 || $0 == 0xE2 }) else { return text }
         var escaped: [UInt8] = []
@@ -33,7 +33,7 @@ package enum JSONText {
         return escaped
     }
 
-    /// Returns the escape of a bidirectional control, given its bytes after the first; nil for other characters.
+    /// Returns the JSON escape for a bidirectional control, given the bytes after its first; nil for other characters.
     private static func turning(_ bytes: ArraySlice<UInt8>) -> String? {
         switch (bytes.first, bytes.last) {
         case (0x80, let last?) where (0xAA...0xAE).contains(last): "\\u20\(Hex.encode([last - 0x80]))"
@@ -56,7 +56,7 @@ package struct EmptyDocument: Codable, Hashable, Sendable {
     package init() {}
 }
 
-/// One line of the answer to a long operation.
+/// One line of the answer to a request for a long operation.
 ///
 /// The line is `{"progress":…}` while the operation runs, and finally either `{"done":…}` or `{"problem":…}`.
 package enum EventDocument<Progress: Codable & Sendable, Outcome: Codable & Sendable>: Codable, Sendable {

@@ -11,9 +11,9 @@ package struct KeysDocument: Codable, Hashable, Sendable {
     /// The generation that new resources use.
     package let current: Int
     package let generations: [GenerationReport]
-    /// Generations omitted from ``generations`` because they were retired long ago.
+    /// The generations omitted from ``generations`` because they were retired long ago.
     package let folded: [Folded]
-    /// The key operation in progress, named by its command.
+    /// The command of the key operation in progress; null if there is none.
     @OrNull package var act: String?
     /// Whether a change of the locator, which recomputes all resource ids, is unfinished.
     package let locatorChanging: Bool
@@ -31,22 +31,22 @@ package struct KeysDocument: Codable, Hashable, Sendable {
         shreds = report.shreds
     }
 
-    /// Generations other than the current one that are not retired.
+    /// The generations that are neither current nor retired.
     package var older: [GenerationReport] { generations.filter { $0.number != current && $0.state != .retired } }
 }
 
-/// The body of `POST /api/v1/rotations`; a body without members requests just a new generation.
+/// The body of `POST /api/v1/rotations`. A body without members requests only a new generation.
 struct RotationRequest: Codable, Hashable, Sendable {
     /// Whether to replace the root key and the token key as well.
     var root: Bool?
-    /// Whether to change the locator, and so all resource ids, instead.
+    /// Whether to change the locator, and with it all resource ids, instead of creating a generation.
     var locator: Bool?
     /// The keys of the slots to keep when the root key is replaced.
     var slots: [SlotDocument]?
     /// Whether to drop all other slots when the root key is replaced.
     var dropSlots: Bool?
 
-    /// - Throws: ``VaultError`` with code `invalidArgument` if the members exclude each other.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the members contradict each other.
     func check() throws {
         guard root != true || locator != true else {
             throw VaultError(.invalidArgument, "root and locator cannot be combined; send two requests")
@@ -62,31 +62,31 @@ struct RetirementRequest: Codable, Sendable {
     let generation: Int
 }
 
-/// Where the service finds the secret that unlocks a keyring slot.
+/// The place where the service finds the secret that unlocks a keyring slot.
 ///
-/// Only the path of a file or the name of a credential crosses the control socket, never the secret. The service runs
-/// as the same user and reads the secret itself.
+/// Only the path of a file or the name of a credential crosses the control socket, never the secret. The service, which
+/// runs as the same user, reads the secret itself.
 struct SlotDocument: Codable, Hashable, Sendable {
-    /// `key-file`, `passphrase` or `credential`.
+    /// The unlock method, which is `key-file`, `passphrase` or `credential`.
     let method: String
-    /// The absolute path of a file.
+    /// The absolute path of the file that contains the secret.
     let path: String?
-    /// The name of a credential of the service's unit.
+    /// The name of a credential that the service's unit loads.
     let name: String?
-    /// Whether to accept a file that other users can read.
+    /// Whether to accept the file even if other users can read it.
     let loose: Bool?
 
     private init(_ method: String, path: String? = nil, name: String? = nil, loose: Bool? = nil) {
         (self.method, self.path, self.name, self.loose) = (method, path, name, loose)
     }
 
-    /// - Throws: ``VaultError`` with code `invalidArgument` for a secret that the service cannot find.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the service could not find the secret itself.
     init(_ key: SlotKey) throws {
         switch key {
         case .unlock(.keyFile(let path, let allowLoose)): self.init("key-file", path: path, loose: allowLoose)
         case .unlock(.passphraseFile(let path, let allowLoose)):
             self.init("passphrase", path: path, loose: allowLoose)
-        // The service has its own folder for credentials, so only the name is sent.
+        // The service's unit has its own folder of credentials, so only the name is sent.
         case .unlock(.credential(let path)):
             self.init("credential", name: String(path.split(separator: "/").last ?? ""))
         case .credential(let name): self.init("credential", name: name.text)
@@ -121,7 +121,7 @@ struct SlotDocument: Codable, Hashable, Sendable {
 }
 
 extension Receipt.Act {
-    /// The command that runs the operation, as documents name it: `keys rotate --root`.
+    /// The command that runs the operation, as it appears in documents, such as `keys rotate --root`.
     package var command: String {
         switch self {
         case .shred: "shred"

@@ -8,12 +8,12 @@ package struct NamedLinkDocument: Codable, Hashable, Sendable {
     package let url: String
     /// The number of links with this name.
     package let count: Int
-    /// The titles that they lead to: the first thousand, or none for links that an earlier version created.
+    /// The titles that the links lead to: the first thousand, or none if an earlier version created the links.
     package let titles: [TitleID]
     package let created: Timestamp
-    /// Null if they never expire.
+    /// When the links expire; null if they never do.
     @OrNull package var expires: Timestamp?
-    /// The day, in UTC, on which one was last used; null if none ever was.
+    /// The day, in UTC, on which one of the links was last used; null if none ever was.
     @OrNull package var lastUsed: String?
 
     /// Returns nil if the grant is not for named links.
@@ -29,8 +29,8 @@ package struct NamedLinkDocument: Codable, Hashable, Sendable {
     /// Returns whether one of the links is known to lead to a title.
     package func lead(to title: TitleID?, at url: String) -> Bool { resources.lead(to: title, at: url) }
 
-    /// Returns whether one of the links may lead to a title unknown to the record, which does not list all their
-    /// titles.
+    /// Returns whether one of the links may lead to a title although the record, which does not list all titles of the
+    /// links, does not name it.
     package func mayLead(to title: TitleID?, at url: String) -> Bool {
         resources.leaveOutTitles && !lead(to: title, at: url)
     }
@@ -41,19 +41,19 @@ package struct NamedLinkDocument: Codable, Hashable, Sendable {
 /// The named links of a vault.
 package struct NamedLinksDocument: Codable, Sendable {
     package let links: [NamedLinkDocument]
-    /// How many records of tokens, named links and sessions cannot be read; they grant no access.
+    /// The number of unreadable records of tokens, named links and sessions. Such a record grants no access.
     package let damaged: Int
 }
 
-/// Newly created playback links, and when they expire.
+/// Newly created playback links.
 package struct LinkDocument: Codable, Hashable, Sendable {
-    /// Path and query of the first link, to append to the service's own address.
+    /// The path and query of the first link, to append to the service's own address.
     package let path: String
-    /// Path and query of every link, in the order of the resources.
+    /// The path and query of each link, in the order of the resources.
     package let paths: [String]
-    /// Null if they never expire.
+    /// When the links expire; null if they never do.
     @OrNull package var expires: Timestamp?
-    /// The id of named links.
+    /// The id of the links if they are named.
     @OrNull package var id: String?
     @OrNull package var name: String?
 
@@ -66,7 +66,7 @@ package struct LinkDocument: Codable, Hashable, Sendable {
 
 /// The body of `POST /api/v1/links`.
 ///
-/// It names one resource at its top level, for one link, or several in `resources`.
+/// The body names either one resource, at its top level, or several in `resources`. Each resource gets a link.
 struct LinkOrder: Codable, Sendable {
     private let reference: ReferenceDocument
     private let resources: [ReferenceDocument]?
@@ -74,7 +74,7 @@ struct LinkOrder: Codable, Sendable {
 
     private enum CodingKeys: CodingKey { case resources }
 
-    /// Maximum resources per request.
+    /// The maximum number of resources per request.
     private static let maxCount = 10_000
 
     init(_ references: [MediaReference], _ details: LinkDetails) {
@@ -97,7 +97,7 @@ struct LinkOrder: Codable, Sendable {
         try members.encodeIfPresent(resources, forKey: .resources)
     }
 
-    /// The documents that name the resources.
+    /// The references to the resources.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if the request names resources in both ways, or names none
     ///   or too many in `resources`.
@@ -118,11 +118,12 @@ struct LinkOrder: Codable, Sendable {
 
 /// The name of playback links, and how long they stay valid.
 package struct LinkDetails: Codable, Sendable {
-    /// Nil for links without a name, which are valid until they expire.
+    /// The name of the links; nil for links without a name, which stay valid until they expire.
     let name: String?
-    /// Seconds from now; one day if omitted. 0 means never, and requires a name.
+    /// How long the links are valid, in seconds from now; one day if omitted. 0 means that they never expire, and
+    /// requires a name.
     let lifetime: Int64?
-    /// When they expire; the alternative to ``lifetime``.
+    /// When the links expire; the alternative to ``lifetime``.
     let expires: Timestamp?
 
     package init(name: String?, _ expiry: GrantExpiry) {

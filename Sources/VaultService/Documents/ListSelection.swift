@@ -2,7 +2,7 @@ import Foundation
 import MediaVault
 package import VaultModel
 
-/// Which resources a list contains, and in which order.
+/// The selection of resources for a list, and their order.
 package struct ListSelection: Sendable {
     package var order: ListOrder?
     package var filter: ListFilter?
@@ -12,20 +12,20 @@ package struct ListSelection: Sendable {
         (self.order, self.filter, self.search) = (order, filter, search)
     }
 
-    /// Whether the list contains everything, in the order of the index.
+    /// Whether the list contains all resources, in the order of the index.
     var isAll: Bool { order == nil && filter == nil && search == nil }
 
     package func admits(_ title: ListedDocument, at now: Timestamp) -> Bool {
         (filter?.admits(title, at: now) ?? true) && (search?.finds(title) ?? true)
     }
 
-    /// Returns a page of titles in the selected order, which is by name unless specified.
+    /// Returns a page of the selected titles, ordered by name unless another order is selected.
     ///
     /// - Parameters:
     ///   - titles: all titles of the vault.
-    ///   - now: the time by which the filter judges.
+    ///   - now: the time at which the filter judges whether a title has expired.
     ///   - cursor: where the previous page ended; nil for the first page.
-    /// - Throws: ``VaultError`` with code `invalidArgument` if the previous page was in another order.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the previous page had another order.
     func page(of titles: [ListedDocument], at now: Timestamp, after cursor: ListCursor?, limit: Int) throws -> (
         titles: [ListedDocument], next: ListCursor?
     ) {
@@ -43,14 +43,15 @@ package struct ListSelection: Sendable {
     }
 }
 
-/// Where a page of a sorted list ended, as a place that stays valid when titles come and go before the next page.
+/// The place where a page of a sorted list ended. It stays valid when titles are added or removed before the next page
+/// is requested.
 struct ListCursor: Hashable, CustomStringConvertible {
     let order: ListOrder
     let place: ListPlace
 
     init(order: ListOrder, place: ListPlace) { (self.order, self.place) = (order, place) }
 
-    /// Parses only what ``description`` writes.
+    /// Parses a cursor, and accepts only the exact text that ``description`` writes.
     init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 4, let order = ListOrder(rawValue: parts[0]), let number = Int64(parts[1]),
@@ -66,13 +67,13 @@ struct ListCursor: Hashable, CustomStringConvertible {
     }
 }
 
-/// A text to find in the names and URLs of titles, ignoring case and accents.
+/// A search for a text in the names and URLs of titles, ignoring case and accents.
 package struct TitleSearch: Sendable {
     package let text: String
 
     package init(text: String) { self.text = text }
 
-    /// Returns whether a title contains the text; every title contains an empty one.
+    /// Returns whether a title's name or URL contains the text. An empty text matches every title.
     package func finds(_ title: ListedDocument) -> Bool {
         guard !text.isEmpty else { return true }
         let isEncoded = title.url.utf8.contains(UInt8(ascii: "%"))
@@ -83,7 +84,7 @@ package struct TitleSearch: Sendable {
     }
 }
 
-/// Which titles a list contains.
+/// A condition that the titles in a list meet.
 package enum ListFilter: String, CaseIterable, Sendable {
     case held, partial, pinned, expired
 
@@ -93,7 +94,7 @@ package enum ListFilter: String, CaseIterable, Sendable {
         case .held: title.complete
         case .partial: !title.complete
         case .pinned: title.class == "pinned"
-        // The next prune removes it, unless someone plays it first.
+        // The next prune removes an expired title, unless someone plays it first.
         case .expired: title.expires.map { $0 <= now } ?? false
         }
     }
@@ -103,12 +104,12 @@ package enum ListFilter: String, CaseIterable, Sendable {
 package enum ListOrder: String, CaseIterable, Sendable {
     case name, size, held, added, played
 
-    /// Returns the place of a title; the lowest comes first.
+    /// Returns the place of a title in this order. The title with the lowest place comes first.
     package func place(of title: ListedDocument) -> ListPlace {
         let number: Int64 =
             switch self {
             case .name: 0
-            // An unknown size comes last.
+            // A title of unknown size comes last.
             case .size: -(title.size ?? -1)
             case .held: -title.bytes
             case .added: -title.added.seconds
@@ -127,23 +128,23 @@ extension ListedDocument {
 }
 
 /// The place of a title in a list, short enough for a request's query. Titles with the same number are ordered by name,
-/// and those with the same name by id.
+/// and titles that also have the same name are ordered by id.
 package struct ListPlace: Hashable, Comparable, Sendable {
     let number: Int64
     /// The beginning of the name, in a form whose bytes sort as people expect.
     let name: String
-    /// Empty for a title without an id.
+    /// The title's id; empty for a title without an id.
     let id: String
 
-    /// How much of a name is compared, in bytes.
+    /// The maximum number of bytes of a name that are compared.
     static let maxNameBytes = 512
 
     package static func < (one: ListPlace, other: ListPlace) -> Bool {
         (one.number, one.name, one.id) < (other.number, other.name, other.id)
     }
 
-    /// Returns the beginning of a name in lower case without accents, and with the length before each number, so that 9
-    /// comes before 10.
+    /// Returns the beginning of a name in lower case and without accents. Each number is preceded by its number of
+    /// digits, so that 9 comes before 10.
     package static func comparable(_ name: String) -> String {
         let isPlain = name.utf8.allSatisfy { $0 < 0x80 }
         let folded = isPlain ? name : name.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
@@ -166,7 +167,7 @@ package struct ListPlace: Hashable, Comparable, Sendable {
         }
         endNumber()
         var beginning = bytes.prefix(maxNameBytes)
-        // A truncated character would be a different one.
+        // A truncated character is removed, because its remaining bytes would be read as a different one.
         while !beginning.isEmpty, String(validating: beginning, as: UTF8.self) == nil { beginning.removeLast() }
         return String(decoding: beginning, as: UTF8.self)
     }

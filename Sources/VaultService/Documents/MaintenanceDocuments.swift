@@ -1,13 +1,13 @@
 package import MediaVault
 
-/// Storage limits, in bytes and seconds; an omitted limit is unspecified, and 0 means no limit.
+/// Storage limits, in bytes and seconds. An omitted limit is unspecified, and 0 means no limit.
 package struct LimitsDocument: Codable, Hashable, Sendable {
     package var maxSize: SizeText?
     package var maxAge: Int64?
     package var minFree: SizeText?
     /// Whether the size limit may evict titles that were downloaded explicitly.
     package var evictDownloads: Bool?
-    /// Whether to report only what would be removed.
+    /// Whether to report what would be removed without removing anything.
     package var dryRun: Bool?
 
     package init(
@@ -26,7 +26,7 @@ package struct LimitsDocument: Codable, Hashable, Sendable {
 
     /// Checks the limits.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if one is invalid.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if a limit is invalid.
     func check() throws {
         guard (0...ContentInformation.maxBytes).contains(maxAge ?? 0) else {
             throw VaultError(.invalidArgument, "maxAge must be 0, for no limit, or a positive number of seconds")
@@ -47,14 +47,14 @@ package struct LimitsDocument: Codable, Hashable, Sendable {
 
 /// The body of `POST /api/v1/verifications`.
 struct VerificationRequest: Codable, Sendable {
-    /// The resources to check, titles with all their parts; omitted for everything.
+    /// The resources to check, including all parts of a title; omitted to check everything.
     let resources: [ReferenceDocument]?
     let repair: Bool?
     /// The percentage of segments to check.
     let sample: Double?
-    /// Bytes per second.
+    /// The rate limit in bytes per second.
     let limitRate: Int64?
-    /// Whether a repair removes what only a retired generation could open.
+    /// Whether a repair removes resources that only a retired generation could open.
     let forgetRetired: Bool?
 
     init(_ options: VerifyOptions, of references: [MediaReference]) {
@@ -81,9 +81,9 @@ struct VerificationRequest: Codable, Sendable {
 
 /// The body of `POST /api/v1/reseals`.
 struct ResealRequest: Codable, Sendable {
-    /// The resources to reseal; omitted for all.
+    /// The resources to reseal; omitted to reseal all.
     let resources: [ReferenceDocument]?
-    /// Bytes per second.
+    /// The rate limit in bytes per second.
     let limitRate: Int64?
 
     init(_ references: [MediaReference], bytesPerSecond: Int64?) {
@@ -96,7 +96,7 @@ struct ResealRequest: Codable, Sendable {
         if let limitRate, limitRate <= 0 {
             throw VaultError(.invalidArgument, "limitRate must be at least 1 byte per second")
         }
-        // An empty list does not mean everything: a client's mistake could start too much work.
+        // An empty list does not mean everything, because then a client's mistake could start a great deal of work.
         if let resources, resources.isEmpty {
             throw VaultError(.invalidArgument, "resources is empty; omit it to reseal everything")
         }
@@ -108,9 +108,9 @@ struct ResealRequest: Codable, Sendable {
 package struct ShredDocument: Codable, Sendable {
     package struct Title: Codable, Sendable {
         package let url: String
-        /// The bytes of its removed files.
+        /// The number of bytes in the title's removed files.
         @OrNull package var bytes: Int64?
-        /// The subject that names the title in its receipt.
+        /// The subject that identifies the title in the shred's receipt.
         @OrNull package var subject: String?
         @OrNull package var problem: ProblemDocument?
     }
@@ -136,7 +136,7 @@ package struct ShredDocument: Codable, Sendable {
 struct ShredRequest: Codable, Sendable {
     let resources: [ReferenceDocument]
     let quick: Bool?
-    /// Whether to revoke the named links to them; false if omitted.
+    /// Whether to revoke the named links to the resources; false if omitted.
     let links: Bool?
 
     init(_ references: [MediaReference], quick: Bool, links: Bool) {
@@ -155,6 +155,6 @@ struct ShredRequest: Codable, Sendable {
 
 /// The body of `POST /api/v1/destructions`.
 struct DestructionRequest: Codable, Sendable {
-    /// The id of the vault to destroy, so that the client cannot destroy another one by mistake.
+    /// The id of the vault to destroy. It is required so that a client cannot destroy another vault by mistake.
     let vault: String
 }

@@ -3,10 +3,10 @@ import VaultModel
 
 /// A title that a player is playing.
 struct PlaybackDocument: Codable, Hashable, Sendable {
-    /// The kind of holder for whom the player's link was created.
+    /// Whom or what the player's link was created for.
     enum Holder: String, Codable, CaseIterable, Sendable { case viewer, session, link, token, unknown }
 
-    /// The title; null if it has no id.
+    /// The id of the title; null if it has none.
     @OrNull var id: TitleID?
     @OrNull var name: String?
     let url: String
@@ -14,13 +14,13 @@ struct PlaybackDocument: Codable, Hashable, Sendable {
     /// The name of the viewer, the named link or the token, or the browser of the session; null if there is none.
     @OrNull var holderName: String?
     let began: Timestamp
-    /// When the player last requested something of it.
+    /// When the player last requested any part of the title.
     let last: Timestamp
-    /// How many answers the service is sending.
+    /// The number of answers that the service is currently sending to the player.
     let open: Int
 }
 
-/// What is being played, the latest first.
+/// The titles that are being played, latest first.
 struct PlaybacksDocument: Codable, Sendable {
     let playbacks: [PlaybackDocument]
 }
@@ -29,19 +29,19 @@ struct PlaybacksDocument: Codable, Sendable {
 struct HistoryDocument: Codable, Sendable {
     struct Sample: Codable, Hashable, Sendable {
         let time: Timestamp
-        /// Bytes that origins have sent since the vault was created, and bytes sent to clients since the service
-        /// started.
+        /// The number of bytes that origins have sent since the vault was created, and the number of bytes sent to
+        /// clients since the service started.
         let fetched, served: Int64
-        /// The bytes sealed in the vault.
+        /// The number of bytes sealed in the vault.
         let held: Int64
-        /// How many downloads of the queue are running.
+        /// The number of queued downloads that are running.
         let downloads: Int
-        /// How many titles are being played, each by one holder of a link.
+        /// The number of current playbacks. Each is one title played by one holder of a link.
         let playbacks: Int
     }
 
-    /// The seconds between two samples.
+    /// The number of seconds between two samples.
     let every: Int
-    /// The samples, the earliest first.
+    /// The samples, earliest first.
     let samples: [Sample]
 }

@@ -5,19 +5,19 @@ package struct ProblemDocument: Codable, Hashable, Sendable {
     package var status: Int
     package var title: String
     package var detail: String?
-    /// The name of the ``VaultError`` code, if the problem has one; exit codes are derived from it.
+    /// The name of the ``VaultError`` code, if the problem has one. The command derives its exit code from it.
     package var code: String?
     /// The name of the ``VaultError/Hint``, if the error has one.
     package var hint: String?
-    /// The origin's status, if it refused the request.
+    /// The status code that the origin sent, if it refused the request.
     package var originStatus: Int?
-    /// Seconds until the next request to the origin is allowed, at most a day.
+    /// The number of seconds until the next request to the origin is allowed, at most a day.
     package var retryAfter: Int?
-    /// The first missing byte.
+    /// The position of the first missing byte.
     package var firstMissing: Int64?
     /// The representation's length in bytes, if a range is outside it.
     package var length: Int64?
-    /// The held ranges.
+    /// The ranges that the vault holds.
     package var held: [ByteRange]?
 
     init(status: Int, title: String, detail: String? = nil, hint: VaultError.Hint? = nil) {
@@ -27,7 +27,7 @@ package struct ProblemDocument: Codable, Hashable, Sendable {
         self.hint = hint?.description
     }
 
-    /// Creates the document for an error, which ``error`` restores.
+    /// Creates the document for an error. ``error`` recreates the error from it.
     init(status: Int, title: String, error: VaultError) {
         self.init(status: status, title: title, detail: error.message, hint: error.hint)
         code = error.code.description
@@ -37,10 +37,11 @@ package struct ProblemDocument: Codable, Hashable, Sendable {
         length = error.length
     }
 
-    /// The longest reported wait, in seconds: an origin may send any value, and a client may obey it.
+    /// The longest wait that is reported, in seconds. It is bounded because an origin may send any value, which a
+    /// client may obey.
     private static let longestRetryAfter = 86_400
 
-    /// The vault error; nil if the problem is not one.
+    /// The error that the document describes; nil if the problem is not a vault error.
     package var error: VaultError? {
         guard let code = code.flatMap({ VaultError.Code(name: $0) }) else { return nil }
         var error = VaultError(code, detail ?? title)
@@ -52,12 +53,12 @@ package struct ProblemDocument: Codable, Hashable, Sendable {
         return error
     }
 
-    /// The encoded document; every member can be encoded, so the fallback is never used.
+    /// The encoded document. Every member can be encoded, so the fallback is never used.
     var json: [UInt8] { (try? JSONText.bytes(of: self)) ?? Array("{}".utf8) }
 }
 
 extension ProblemDocument {
-    /// Creates the document for an error, with a status that a player can use.
+    /// Creates the document for an error, with a status code that a player understands.
     init(_ error: VaultError) {
         let (status, title) = Self.status(of: error)
         self.init(status: status, title: title, error: error)

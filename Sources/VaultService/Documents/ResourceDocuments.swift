@@ -8,7 +8,7 @@ package struct ListedDocument: Codable, Sendable {
     @OrNull package var contentID: String?
     package let added: Timestamp
     package private(set) var accessed: Timestamp
-    /// When the age limit removes it.
+    /// When the age limit evicts the title; null if it never does.
     @OrNull package var expires: Timestamp?
     @OrNull package var size: Int64?
     package let bytes: Int64
@@ -18,9 +18,9 @@ package struct ListedDocument: Codable, Sendable {
     @OrNull package var name: String?
     /// The playing time in milliseconds.
     @OrNull package var duration: Int64?
-    /// A value that changes with the cover; null if it is not known to have one.
+    /// A value that changes whenever the cover changes; null if no cover is known.
     @OrNull package var cover: String?
-    /// The title whose manifest it is; size and bytes are then those of the whole title.
+    /// The title, if the resource is its manifest. The size and bytes are then those of the whole title.
     @OrNull package var title: Title?
 
     package init(_ summary: ResourceSummary) {
@@ -39,18 +39,19 @@ package struct ListedDocument: Codable, Sendable {
         title = summary.title
     }
 
-    /// A copy that does not reveal where the resource comes from.
+    /// A copy that does not reveal where the resource came from.
     var withoutOrigin: ListedDocument {
         var document = self
         (document.url, document.contentID) = ("", nil)
-        // These would reveal when others played it, and how the owner keeps it.
+        // These members would reveal when others played the title, and how the owner keeps it.
         (document.accessed, document.class, document.expires) = (document.added, "download", nil)
         return document
     }
 }
 
 extension ResourceSummary {
-    /// The size of the resource, or of its title; nil if it is unknown, or if the title was never complete.
+    /// The size of the resource, or of the whole title if the resource is a manifest; nil if it is unknown, or if the
+    /// title was never complete.
     package var wholeSize: Int64? {
         guard isManifest else { return size }
         return title?.size
@@ -60,13 +61,13 @@ extension ResourceSummary {
 /// One page of resources, as `/api/v1/resources` returns it.
 package struct PageDocument: Codable, Sendable {
     package let resources: [ListedDocument]
-    /// How many of the page's resources are omitted because their rows fail authentication.
+    /// The number of resources omitted from the page because their rows fail authentication.
     package let damaged: Int
     /// The value of `after` for the next page; `null` on the last page.
     @OrNull package var next: String?
 }
 
-/// Where the bytes of a resource come from, as `/api/v1/explanation` and `explain --json` report it.
+/// The sources of a resource's bytes, as `/api/v1/explanation` and `explain --json` report them.
 package struct ExplanationDocument: Codable, Sendable {
     /// Consecutive bytes from the same source.
     package struct Run: Codable, Hashable, Sendable {
@@ -76,13 +77,13 @@ package struct ExplanationDocument: Codable, Sendable {
         package let source: ByteTrace.Source
     }
 
-    /// One answer with media.
+    /// One answer that carried media.
     package struct Entry: Codable, Hashable, Sendable {
         /// When the answer ended; omitted while it is in progress.
         private let endTime: Timestamp?
         package let bytes: Int64
         package let runs: [Run]
-        /// Bytes of runs that ``runs`` omits.
+        /// The number of bytes in the runs that ``runs`` omits.
         package let omitted: Int64
 
         /// When the answer ended, in seconds since 1970; nil while it is in progress.
@@ -107,7 +108,7 @@ package struct ExplanationDocument: Codable, Sendable {
     @OrNull package var size: Int64?
     /// The ranges that the vault holds now.
     package let held: [ByteRange]
-    /// The most recent answers: those in progress, then the ended ones, the latest first.
+    /// The most recent answers: first those in progress, then those that have ended, latest first.
     package let answers: [Entry]
 
     package init(_ summary: ResourceSummary?, url: String, answers: [AnswerTrace]) {
@@ -118,17 +119,17 @@ package struct ExplanationDocument: Codable, Sendable {
     }
 }
 
-/// A reference to a resource, as requests carry it.
+/// A reference to a resource, as it appears in requests.
 struct ReferenceDocument: Codable, Hashable, Sendable {
-    /// The id of a resource that the vault has; the alternative is ``url``.
+    /// The id of a resource that is in the vault; the alternative is ``url``.
     let id: TitleID?
     /// The URL with its query, and its credentials if it has any.
     let url: String?
     /// The caller's own name for the resource.
     let contentID: String?
-    /// Header fields for requests to the origin, each a name and a value.
+    /// Header fields for requests to the origin, each as a name and a value.
     ///
-    /// They are secrets, so clients send them in bodies, never in a query.
+    /// The fields may be secret, so clients send them in bodies, never in a query.
     let fields: [[String]]?
 
     init(id: TitleID? = nil, url: String?, contentID: String? = nil, fields: [[String]]? = nil) {
@@ -138,7 +139,7 @@ struct ReferenceDocument: Codable, Hashable, Sendable {
         self.fields = fields
     }
 
-    /// Creates the document for a reference, which ``reference(in:)`` restores.
+    /// Creates the document for a reference. ``reference(in:)`` recreates the reference from it.
     init(_ reference: MediaReference) {
         let fields = reference.fields.fields.isEmpty ? nil : reference.fields.fields.map { [$0.name, $0.value] }
         if let id = reference.titleID {
@@ -154,8 +155,8 @@ struct ReferenceDocument: Codable, Hashable, Sendable {
 
     /// Returns the reference as the library's type.
     ///
-    /// - Throws: ``VaultError`` with code `invalidURL` or `invalidArgument`; `notHeld` if the vault has no resource
-    ///   with the id.
+    /// - Throws: ``VaultError`` with code `invalidURL` or `invalidArgument` if the document is invalid, or `notHeld` if
+    ///   the vault has no resource with the id, or it has another content id.
     func reference(in vault: Vault) async throws -> MediaReference {
         var given = HeaderFields()
         for field in fields ?? [] {
@@ -175,13 +176,13 @@ struct ReferenceDocument: Codable, Hashable, Sendable {
         case (nil, nil): throw VaultError(.invalidArgument, "the request has neither id nor url; add one of them")
         case (_?, _?): throw VaultError(.invalidArgument, "the request has both id and url; leave out one of them")
         }
-        // Refuses an unusable reference before an answer begins.
+        // An unusable reference is refused here, before an answer begins.
         _ = try reference.settled()
         return reference
     }
 
     private static func escaped(_ userInfo: String) -> String {
-        // In `user:password`, only the first colon is a separator.
+        // In `user:password`, only the first colon separates the two.
         userInfo.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             .map { $0.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "" }.joined(separator: ":")
     }
@@ -206,7 +207,7 @@ struct ResourceRequest<Details: Codable & Sendable>: Codable, Sendable {
         self.details = details
     }
 
-    // The reference's members are at the same level as the others.
+    // The reference's members are at the same level as those of the details.
     init(from decoder: any Decoder) throws {
         reference = try ReferenceDocument(from: decoder)
         details = try Details(from: decoder)
@@ -221,9 +222,9 @@ struct ResourceRequest<Details: Codable & Sendable>: Codable, Sendable {
 /// The body of `POST /api/v1/removals`.
 typealias RemovalRequest = ResourceRequest<RemovalDetails>
 
-/// What else to remove with a resource.
+/// The options for removing a resource.
 struct RemovalDetails: Codable, Sendable {
-    /// Whether to revoke the named links to it; false if omitted.
+    /// Whether to revoke the named links to the resource as well; false if omitted.
     let links: Bool?
 }
 
@@ -236,22 +237,22 @@ struct NameDetails: Codable, Sendable {
     let name: String
 }
 
-/// The current state of a resource that has changed: the event `resource`.
+/// The content of the event `resource`: the current state of a resource that has changed.
 package struct ChangeDocument: Codable, Sendable {
     package let id: TitleID
     package let resource: ResourceSummary
 }
 
-/// The id of a resource that no longer exists: the event `removed`.
+/// The content of the event `removed`: the id of a resource that no longer exists.
 package struct RemovedDocument: Codable, Hashable, Sendable {
     package let id: TitleID
 }
 
 /// The result of removing a resource.
 package struct RemovalDocument: Codable, Hashable, Sendable {
-    /// The bytes of its removed files.
+    /// The number of bytes in the resource's removed files.
     package let bytes: Int64
-    /// Whether its key is already erased; nil if the service does not report it.
+    /// Whether the resource's key has already been erased; nil if the service does not report this.
     ///
     /// If false, the vault erases the key within a minute, or when it is closed.
     package var isErased: Bool?

@@ -8,15 +8,15 @@ package struct SessionDocument: Codable, Hashable, Sendable {
     @OrNull package var viewer: String?
     /// The browser and its system, if known.
     @OrNull package var browser: String?
-    /// What the session allows.
+    /// The scope of the requests that the session may make.
     package let scope: AccessScope
     package let created: Timestamp
-    /// When it ends at the latest.
+    /// The latest time at which the session ends.
     @OrNull package var expires: Timestamp?
-    /// When it was last used, to within five minutes; null if it never was.
+    /// When the session was last used, to within five minutes; null if it never was.
     @OrNull package var lastUsed: Timestamp?
 
-    /// Returns nil if the grant is not a session, or is the session of a viewer who was removed.
+    /// Returns nil if the grant is not a session, or if the session's viewer was removed.
     init?(_ grant: AccessGrant, among viewers: Viewers) {
         guard case .session(let holder) = grant.kind else { return nil }
         if let holder {
@@ -33,7 +33,7 @@ package struct SessionDocument: Codable, Hashable, Sendable {
 /// The sessions of a vault.
 package struct SessionsDocument: Codable, Sendable {
     package let sessions: [SessionDocument]
-    /// How many records of tokens, named links and sessions cannot be read; they grant no access.
+    /// The number of unreadable records of tokens, named links and sessions. Such a record grants no access.
     package let damaged: Int
 }
 
@@ -44,11 +44,11 @@ struct SignInOrder: Codable, Sendable {
     let name: String?
     let pin: PIN?
 
-    /// Maximum length of the body in bytes; it is short because the client has no credential yet.
+    /// The maximum length of the body in bytes. It is small because the client has no credential yet.
     static let maxBytes = 4096
 }
 
-/// The answer to `POST /api/v1/sessions`; the cookie is in its header.
+/// The answer to `POST /api/v1/sessions`. The answer's header carries the session cookie.
 struct BegunSessionDocument: Codable, Sendable {
     let session: SessionDocument
     /// The value that the page sends as `X-Session-Proof` with each request.
@@ -57,8 +57,8 @@ struct BegunSessionDocument: Codable, Sendable {
 
 /// The name of a browser, for the list of sessions.
 enum BrowserName {
-    /// Substrings of `User-Agent`, and the browser that each identifies. The first match applies: browsers also name
-    /// the ones that they resemble.
+    /// Substrings of `User-Agent`, and the browser that each identifies. The first match applies, because a browser
+    /// also names the browsers that it resembles.
     private static let browsers = [
         ("Edg/", "Edge"), ("OPR/", "Opera"), ("SamsungBrowser/", "Samsung Internet"), ("Firefox/", "Firefox"),
         ("FxiOS/", "Firefox"), ("CriOS/", "Chrome"), ("Chromium/", "Chromium"), ("Chrome/", "Chrome"),
@@ -71,7 +71,7 @@ enum BrowserName {
 
     /// Returns a name such as `Firefox on Linux`; nil if the browser is unknown.
     ///
-    /// - Parameter userAgent: the field `User-Agent`; only the returned name is kept.
+    /// - Parameter userAgent: the value of `User-Agent`, of which only the returned name is kept.
     static func of(userAgent: String?) -> String? {
         func first(_ table: [(String, String)]) -> String? {
             table.first { userAgent?.contains($0.0) ?? false }?.1

@@ -3,28 +3,29 @@ import VaultModel
 
 /// The settings of a vault, as `/api/v1/settings` and `config get --json` report them.
 package struct SettingsDocument: Codable, Hashable, Sendable {
-    /// Bytes; 0 means no limit.
+    /// The maximum size in bytes; 0 means no limit.
     package let maxSize: Int64
-    /// Seconds; 0 means no limit.
+    /// The maximum age in seconds; 0 means no limit.
     package let maxAge: Int64
-    /// Bytes; 0 means no limit, and null means a new vault's default, a fraction of the disk.
+    /// The minimum free space in bytes. 0 means no limit, and null means the default of a new vault, a fraction of the
+    /// disk.
     @OrNull package var minFree: Int64?
     /// Whether the size limit may evict titles that were downloaded explicitly.
     package let evictDownloads: Bool
-    /// Names of query items that are not part of a resource's name, by host; the names under ``everyHost`` apply to all
-    /// hosts.
+    /// By host, the names of query items that do not count towards a resource's identity. The names under ``everyHost``
+    /// apply to all hosts.
     package let ignoreQuery: [String: [String]]
-    /// Hosts whose resources are named as if they came from another host.
+    /// By host, the other host from which its resources are treated as coming.
     package let mapHost: [String: String]
-    /// Private hosts that manifests and redirects may lead to, in ascending order.
+    /// The private hosts that manifests and redirects may lead to, in ascending order.
     package let allowHost: [String]
-    /// Hosts whose entity tags are ignored, in ascending order.
+    /// The hosts whose entity tags are ignored, in ascending order.
     package let ignoreEtag: [String]
-    /// Hosts whose content never changes, in ascending order.
+    /// The hosts whose content never changes, in ascending order.
     package let immutable: [String]
     /// The proxy without its password; null if none is set.
     @OrNull package var proxy: String?
-    /// Hosts with their own proxy, shown without its password, or with `direct`.
+    /// By host, its own proxy without the password, or `direct`.
     package let proxyFor: [String: String]
     /// Whether the service's environment may name proxies.
     package let proxyFromEnvironment: Bool
@@ -34,30 +35,32 @@ package struct SettingsDocument: Codable, Hashable, Sendable {
     @OrNull package var userAgent: String?
     /// Which IP addresses connections use.
     package let addressFamily: String
-    /// The names of the request header fields sent to single hosts, by host.
+    /// By host, the names of the request header fields that are sent only to it.
     package let headerFor: [String: [String]]
     /// The cookies to send to their hosts; null if there are none.
     @OrNull package var cookieFile: CookiesDocument?
-    /// The client certificates by host; the one under ``everyHost`` is for hosts without their own.
+    /// By host, its client certificate. The certificate under ``everyHost`` is for hosts without their own.
     package let clientCertificate: [String: CertificatesDocument]
-    /// How many downloads of the queue run at a time.
+    /// The maximum number of queued downloads that run at a time.
     package let parallelDownloads: Int
-    /// How many of them run at a time for one host.
+    /// The maximum number of queued downloads that run at a time for one host.
     package let downloadsPerHost: Int
-    /// The hours of the day in which the queue runs, in local time; null for always.
+    /// The hours of the day, in local time, in which the queue runs; null for always.
     @OrNull package var downloadHours: String?
     /// The rate limit of the whole queue in bytes per second; 0 means no limit.
     package let downloadRate: Int64
-    /// The rate in bytes per second below which a download yields its place to a waiting one; 0 means that none does.
+    /// The rate in bytes per second below which a download yields its place to a waiting one; 0 means that no download
+    /// yields its place.
     package let leastRate: Int64
-    /// The notification program for the operator, with its arguments; null if there is none, and always on the network.
+    /// The program that notifies the operator, with its arguments; null if there is none, or if the client is on the
+    /// network.
     @OrNull package var notifyCommand: [String]?
-    /// The program that finds new URLs, with its arguments; null in the same cases.
+    /// The program that finds new URLs, with its arguments; null in the same cases as ``notifyCommand``.
     @OrNull package var refreshCommand: [String]?
     /// The configured mode; null if none is set.
     @OrNull package var mode: VaultMode?
 
-    /// The key for all hosts in ``ignoreQuery`` and ``clientCertificate``.
+    /// The key that stands for all hosts in ``ignoreQuery`` and ``clientCertificate``.
     package static let everyHost = "*"
 
     package init(
@@ -96,7 +99,7 @@ package struct SettingsDocument: Codable, Hashable, Sendable {
         self.mode = mode
     }
 
-    /// The settings for a client on the network, without programs: their arguments may be secrets.
+    /// The settings for a client on the network. They omit the programs, because a program's arguments may be secrets.
     var withoutPrograms: SettingsDocument {
         var settings = self
         (settings.notifyCommand, settings.refreshCommand) = (nil, nil)
@@ -125,9 +128,9 @@ package struct SettingsChange: Codable, Hashable, Sendable {
     package var minFree: SizeText?
     /// Whether the size limit may evict titles that were downloaded explicitly.
     package var evictDownloads: Bool?
-    /// By host, the names that replace the current ones.
+    /// By host, the names of query items that replace the current ones.
     package var ignoreQuery: [String: [String]?]?
-    /// By host, the host under which its resources are named.
+    /// By host, the other host from which its resources are treated as coming.
     package var mapHost: [String: String?]?
     /// By host, whether manifests and redirects may lead to it.
     package var allowHost: [String: Bool]?
@@ -135,9 +138,9 @@ package struct SettingsChange: Codable, Hashable, Sendable {
     package var ignoreEtag: [String: Bool]?
     /// By host, whether its content never changes.
     package var immutable: [String: Bool]?
-    /// The proxy for all hosts; `direct` for none.
+    /// The proxy for all hosts, or `direct` for none.
     package var proxy: String?
-    /// By host, its own proxy, or `direct`.
+    /// By host, its own proxy, or `direct` for none.
     package var proxyFor: [String: String?]?
     /// Whether the service's environment may name proxies.
     package var proxyFromEnvironment: Bool?
@@ -147,27 +150,30 @@ package struct SettingsChange: Codable, Hashable, Sendable {
     package var userAgent: String?
     /// Which IP addresses connections use: `any`, `ipv4` or `ipv6`.
     package var addressFamily: String?
-    /// By host, the values of its request header fields, by name.
+    /// By host, the request header fields to send to it, as a value for each name.
     package var headerFor: [String: [String: String?]?]?
     /// The content of a cookie file in the Netscape format; empty for none.
     package var cookieFile: String?
     /// By host, the PEM text of its client certificate and private key.
     package var clientCertificate: [String: String?]?
-    /// How many downloads of the queue run at a time.
+    /// The maximum number of queued downloads that run at a time.
     package var parallelDownloads: Int?
-    /// How many of them run at a time for one host.
+    /// The maximum number of queued downloads that run at a time for one host.
     package var downloadsPerHost: Int?
-    /// The hours of the day in which the queue runs: `01:00-06:00`; empty for always.
+    /// The hours of the day in which the queue runs, such as `01:00-06:00`; empty for always.
     package var downloadHours: String?
     /// The rate limit of the whole queue in bytes per second; 0 for no limit.
     package var downloadRate: Int64?
-    /// The rate in bytes per second below which a download yields its place to a waiting one; 0 for none.
+    /// The rate in bytes per second below which a download yields its place to a waiting one; 0 means that no download
+    /// yields its place.
     package var leastRate: Int64?
-    /// The notification program for the operator, with its arguments; empty for none. Only on the control socket.
+    /// The program that notifies the operator, with its arguments; empty for none. It can be set only through the
+    /// control socket.
     package var notifyCommand: [String]?
-    /// The program that finds new URLs, with its arguments; empty for none. Only on the control socket.
+    /// The program that finds new URLs, with its arguments; empty for none. It can be set only through the control
+    /// socket.
     package var refreshCommand: [String]?
-    /// The name of the vault's mode; `default` for no configured mode.
+    /// The name of the vault's mode, or `default` to configure none.
     package var mode: String?
 
     package init() {}
@@ -197,7 +203,7 @@ package struct SettingsChange: Codable, Hashable, Sendable {
     /// Whether the change names programs to run.
     var changesPrograms: Bool { notifyCommand != nil || refreshCommand != nil }
 
-    /// Changes the programs to run.
+    /// Applies the change to the programs to run.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument`.
     func apply(to programs: inout ProgramSettings) throws {
@@ -207,7 +213,7 @@ package struct SettingsChange: Codable, Hashable, Sendable {
         }
     }
 
-    /// Changes how the vault works through the download queue.
+    /// Applies the change to the settings of the download queue.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument`.
     func apply(to downloads: inout DownloadSettings) throws {
@@ -262,7 +268,7 @@ package struct SettingsChange: Codable, Hashable, Sendable {
         for (host, names) in ignoreQuery ?? [:] {
             try policy.ignore(names ?? [], on: host == SettingsDocument.everyHost ? nil : host)
         }
-        // Rules are removed first: a remaining rule could conflict with a new one.
+        // Rules are removed first, because a rule that is to be removed could conflict with a new one.
         for (host, other) in mapHost ?? [:] where other == nil { try policy.map(host, to: nil) }
         for case (let host, let other?) in mapHost ?? [:] { try policy.map(host, to: other) }
         for (host, isAllowed) in allowHost ?? [:] { try policy.allow(host, isAllowed) }
@@ -272,7 +278,7 @@ package struct SettingsChange: Codable, Hashable, Sendable {
     }
 }
 
-/// A mode for one resource, the body of `POST /api/v1/modes`.
+/// The body of `POST /api/v1/modes`, which sets the mode of one resource.
 typealias ModeRequest = ResourceRequest<ModeDetails>
 
 /// The new mode of a resource.
@@ -283,7 +289,7 @@ struct ModeDetails: Codable, Sendable {
     init(_ mode: VaultMode?) { self.mode = NamedMode(mode).description }
 }
 
-/// A mode by its name; `default` means no mode of its own.
+/// A mode, identified by its name. The name `default` means that no mode is set.
 package struct NamedMode: Hashable, Sendable, CustomStringConvertible {
     /// The mode; nil for `default`.
     package let mode: VaultMode?
@@ -308,7 +314,7 @@ package struct NamedMode: Hashable, Sendable, CustomStringConvertible {
 
 /// A size with a unit, in a request or on the command line: `5G`, `200 MiB`, `1.5GB`, `5B`.
 ///
-/// A bare number is refused because its unit is unclear; only 0 is the same in every unit.
+/// A bare number is refused because its unit is unclear. Only 0 is accepted, since it is the same in every unit.
 package struct SizeText: Codable, Hashable, Sendable {
     /// The size in bytes; nil for the default of a new vault.
     package let bytes: Int64?
@@ -322,17 +328,17 @@ package struct SizeText: Codable, Hashable, Sendable {
 
     private static let standardWord = "default"
 
-    /// Returns the number of bytes that a text denotes; nil if it is not a size with a unit.
+    /// Returns the number of bytes that a text denotes; nil if the text is not a size with a unit.
     package static func bytes(of text: some StringProtocol) -> Int64? {
         Quantity.size(text)
     }
 
-    /// Returns a size in the largest unit that divides it.
+    /// Returns the text of a size in the largest unit that divides it.
     package static func text(_ bytes: Int64) -> String {
         bytes == 0 ? "0" : Quantity.text(bytes, in: Quantity.sizes)
     }
 
-    /// Returns the message for a text that is not a size.
+    /// Returns the error message for a text that is not a size.
     package static func advice(for name: String) -> String {
         "\(name) must be a size with a unit, such as 500M, 500 MB, 1.5GiB, or 5B for bytes"
     }
@@ -352,7 +358,7 @@ package struct SizeText: Codable, Hashable, Sendable {
             self.init(bytes: 0)
             return
         }
-        // The message does not repeat the input, which may be anything.
+        // The message does not repeat the input, because a client may send anything.
         throw VaultError(
             .invalidArgument,
             Self.advice(for: decoder.codingPath.last?.stringValue ?? "it") + "; a bare number other than 0 is refused")

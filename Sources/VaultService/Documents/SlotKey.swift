@@ -4,11 +4,11 @@ package import MediaVault
 /// The secret that unlocks a keyring slot, as it is passed to the vault's owner.
 package enum SlotKey: Sendable {
     case unlock(Unlock)
-    /// A credential of the owner's own unit, by name.
+    /// A credential that the owner's own unit loads, identified by its name.
     case credential(CredentialName)
 
-    /// Whether another process of the same user can read the secret, from a file or from the credentials of its own
-    /// unit.
+    /// Whether another process of the same user can read the secret, either from a file or from the credentials of its
+    /// own unit.
     package var isFoundByOthers: Bool {
         switch self {
         case .unlock(.keyFile), .unlock(.passphraseFile), .unlock(.credential), .credential: true
@@ -21,13 +21,13 @@ package enum SlotKey: Sendable {
         if case .credential = self { true } else { false }
     }
 
-    /// The error for a typed passphrase or a key command's output, which cannot be passed to a service.
+    /// The error for a typed passphrase or a key command's output. Neither can be passed to a service.
     package static let unfound = VaultError(
         .invalidArgument,
         "a running service reads a slot's secret from a file or from a credential of its unit; name one, or stop "
             + "the service and try again", hint: .passSecret)
 
-    /// The unlock method for the library, in the process that reads the secret.
+    /// The unlock method to pass to the library. It is valid only in the process that reads the secret.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if this process has no credentials.
     package var unlock: Unlock {
@@ -44,9 +44,9 @@ package enum SlotKey: Sendable {
 
 /// The name of a credential that the service manager passes to a unit (systemd: `LoadCredentialEncrypted=`).
 package struct CredentialName: Hashable, Sendable {
-    /// The environment variable with the folder of the unit's credentials.
+    /// The environment variable that contains the path of the unit's credential folder.
     package static let folderVariable = "CREDENTIALS_DIRECTORY"
-    /// The default name.
+    /// The name of the default credential.
     package static let standard = CredentialName(unchecked: "mediavault.key")
 
     let text: String

@@ -17,13 +17,13 @@ package struct StatusDocument: Codable, Sendable {
     package let keysLocked: Bool
     /// Whether the system may swap out memory of the process that has the vault open.
     package let swapInReach: Bool
-    /// Bytes of segment files on disk, which `maxSize` limits.
+    /// The number of bytes that segment files use on disk, which `maxSize` limits.
     package let used: Int64
-    /// Bytes passed through without being stored since the vault was opened.
+    /// The number of bytes passed through without being stored since the vault was opened.
     package let passedThrough: Int64
-    /// Bytes of segment files evicted since the vault was opened.
+    /// The number of bytes in the segment files evicted since the vault was opened.
     package let evicted: Int64
-    /// Why the store refuses bytes, while the vault passes them through unstored.
+    /// Why the vault currently passes bytes through without storing them; null if it stores them.
     @OrNull package var storeFailure: String?
     package let unlock: Unlock
     /// The number of download queue entries in each state.
@@ -47,15 +47,15 @@ package struct StatusDocument: Codable, Sendable {
     }
 }
 
-/// Whether the vault stores fetched bytes, or how many it evicted: the event `store`.
+/// The content of the event `store`: whether the vault stores fetched bytes, or the number of bytes that it evicted.
 package struct StoreDocument: Codable, Hashable, Sendable {
     package var isStoring: Bool?
-    /// Why bytes are not stored, as one word; ``message`` explains it in a sentence.
+    /// Why bytes are not stored, as one word. ``message`` states the reason in a sentence.
     package var reason: String?
     package var message: String?
-    /// The bytes that the vault passed through unstored, reported when storing resumes.
+    /// The number of bytes that the vault passed through without storing them, reported when storing resumes.
     package var passedThrough: Int64?
-    /// The bytes of evicted segment files; an event with this member has no others.
+    /// The number of bytes in the evicted segment files. An event with this member has no others.
     package var evicted: Int64?
 
     package init(_ event: StoreEvent) {

@@ -4,27 +4,27 @@ package import VaultModel
 /// A subscription, as `GET /api/v1/subscriptions` and `sync list --json` report it.
 package struct SubscriptionDocument: Codable, Hashable, Sendable {
     package let id: String
-    /// The name that the operator gave it, or that its feed states; else its source.
+    /// The name that the operator chose, else the name that the feed states, else the source.
     package let name: String
-    /// The URL of the feed without credentials and query; null for a list, whose entries come with each run.
+    /// The feed's URL without credentials and query; null for a list, whose entries are supplied for each run.
     @OrNull package var url: String?
-    /// The name of that list; null for a feed.
+    /// The name of the list; null for a feed.
     @OrNull package var list: String?
-    /// How many of the newest titles to fetch; null for all.
+    /// The number of newest titles to fetch; null for all titles.
     @OrNull package var newest: Int64?
     /// Whether to keep titles that the list no longer names.
     package let keep: Bool
     package let contentIDs: Bool
-    /// Seconds between two runs by a service; null if it runs only by hand.
+    /// The number of seconds between a service's runs; null if the subscription is run only by hand.
     @OrNull package var every: Int64?
-    /// How many titles the list named in the last run.
+    /// The number of titles that the feed or list named in the last run.
     package let titles: Int
     package let added: Timestamp
     @OrNull package var lastRun: Timestamp?
     @OrNull package var nextRun: Timestamp?
     /// Why the last run failed; null if it succeeded.
     @OrNull package var problem: String?
-    /// Where the feed has moved permanently, without credentials and query; null if it is still at ``url``.
+    /// The URL to which the feed has moved permanently, without credentials and query; null if it is still at ``url``.
     @OrNull package var movedTo: String?
     /// Whether the feed is gone permanently, so that services no longer request it.
     package let gone: Bool
@@ -50,15 +50,15 @@ package struct SubscriptionDocument: Codable, Hashable, Sendable {
 /// The subscriptions of a vault.
 package struct SubscriptionsDocument: Codable, Sendable {
     package let subscriptions: [SubscriptionDocument]
-    /// How many records cannot be read.
+    /// The number of subscription records that cannot be read.
     package let damaged: Int
 }
 
-/// The body of `POST /api/v1/subscriptions`: a source, and which of its titles to fetch and keep.
+/// The body of `POST /api/v1/subscriptions`: a source, and the choice of its titles to fetch and keep.
 package struct SubscriptionOrder: Codable, Sendable {
     /// The URL of a feed; the alternative is ``list``.
     let url: String?
-    /// The name of a list whose entries come with each run.
+    /// The name of a list whose entries are supplied for each run.
     let list: String?
     let name: String?
     let newest: Int64?
@@ -68,9 +68,9 @@ package struct SubscriptionOrder: Codable, Sendable {
     let video: RenditionSelection.Video?
     let audio: RenditionSelection.Audio?
     let subtitles: RenditionSelection.Subtitles?
-    /// Whether to fetch content that is not media, too.
+    /// Whether to fetch content even if it is not media.
     let anyType: Bool?
-    /// Whether to add a new source without reading it first.
+    /// Whether to add a new subscription without first reading its source.
     let untried: Bool?
 
     package init(_ source: Subscription.Source, _ choices: Subscription.Choices, isUntried: Bool = false) {
@@ -88,7 +88,8 @@ package struct SubscriptionOrder: Codable, Sendable {
 
     private static let maxListName = 4096
 
-    /// - Throws: ``VaultError`` with code `invalidArgument` unless the request has exactly one of url and list.
+    /// - Throws: ``VaultError`` with code `invalidArgument` unless the request has exactly one of `url` and `list`, or
+    ///   if the name of the list is empty or too long.
     package var source: Subscription.Source {
         get throws {
             switch (url, list) {
@@ -118,14 +119,14 @@ package struct SyncOrder: Codable, Sendable {
     var source: SubscriptionOrder?
     /// The list's entries, if the request supplies the list.
     var entries: [SyncEntryRequest]?
-    /// How many lines of the list cannot be used; if any, the run removes nothing.
+    /// The number of unusable lines in the list. If there are any, the run removes nothing.
     var unusable: Int?
     var dryRun: Bool?
 
-    /// Maximum unusable lines of a list.
+    /// The maximum number of unusable lines in a list.
     private static let maxUnusable = 1_000_000
 
-    /// How many lines of the list cannot be used.
+    /// The number of unusable lines in the list.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if the number is out of bounds.
     var checkedUnusable: Int {
@@ -147,7 +148,7 @@ package struct SyncOrder: Codable, Sendable {
 
     /// Creates a request to run a source once.
     ///
-    /// - Parameter list: the list's entries, and how many of its lines cannot be used; nil for a feed.
+    /// - Parameter list: the list's entries, and the number of its unusable lines; nil for a feed.
     package init(
         _ source: SubscriptionOrder, list: (entries: [SyncEntry], unusable: Int)?, isDryRun: Bool
     ) {
@@ -166,37 +167,39 @@ struct NameOfEntry: Codable, Sendable {
     let name: String?
 }
 
-/// What a sync did, or would do.
+/// The result of a sync, or of a dry run.
 package struct SyncDocument: Codable, Sendable {
     /// A title that a sync fetches or removes.
     package struct Item: Codable, Hashable, Sendable {
         package let id: TitleID
-        /// Its name, else its URL.
+        /// The title's name, else its URL.
         package let name: String
-        /// Why it could not be fetched or removed.
+        /// Why the title could not be fetched or removed.
         @OrNull package var problem: String? = nil
     }
 
     package let subscription: SubscriptionDocument
     /// Whether the feed has moved permanently since the previous run; nil from a service too old to report it.
     package let moved: Bool?
-    /// The titles to fetch: a service has put them into its download queue.
+    /// The titles to fetch. A service has put them into its download queue.
     package var fetched: [Item]
     package var removed: [Item]
-    /// How many titles already match the list.
+    /// The number of titles that already match the list.
     package let unchanged: Int
-    /// How many titles stay although the list no longer names them, because they are pinned.
+    /// The number of titles that the list no longer names, but that stay because they are pinned.
     package let pinned: Int
-    /// How many titles that the list no longer names will be removed once everything that it names is complete.
+    /// The number of titles that the list no longer names, and that will be removed once all titles that it does name
+    /// are complete.
     package var waiting: Int
-    /// How many list entries cannot be used; if any, the sync removes nothing.
+    /// The number of unusable list entries. If there are any, the sync removes nothing.
     package var unusable: Int
-    /// Why the sync may not have read the whole feed, in which case it removes nothing; null if it read everything.
+    /// Why the sync may have read only part of the feed, in which case it removes nothing; null if it read the whole
+    /// feed.
     @OrNull package var problem: String?
-    /// The faults of the feed that were repaired while reading it, in a few words each.
+    /// The faults that were repaired while reading the feed, each described in a few words.
     package var repairs: [String]
 
-    /// Creates the document for what a sync did.
+    /// Creates the document for a sync's report.
     package init(_ report: SyncReport) {
         (subscription, moved) = (SubscriptionDocument(report.subscription), report.hasMoved)
         fetched = report.fetch.map { Item(id: $0.title, name: $0.entry.shownName) }
@@ -213,7 +216,7 @@ extension SyncEntry {
     package var shownName: String { name ?? "\(reference.url)" }
 }
 
-/// How many titles were removed with a subscription.
+/// The number of titles that were removed with a subscription.
 package struct UnsubscribedDocument: Codable, Hashable, Sendable {
     package let removed: Int
 }

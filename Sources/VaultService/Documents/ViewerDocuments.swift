@@ -10,9 +10,9 @@ package struct ViewerDocument: Codable, Hashable, Sendable {
     package let hasPIN: Bool
     /// Whether every title is shared with the viewer.
     package let sharesAll: Bool
-    /// How many titles are shared with the viewer individually.
+    /// The number of titles that are shared with the viewer individually.
     package let titles: Int
-    /// The places from which sign-ins with the viewer's name failed, the latest first.
+    /// The places from which sign-ins with the viewer's name failed, latest first.
     package let failures: [FailedSignInsDocument]
 
     init(_ viewer: Viewer, titles: Int) {
@@ -29,7 +29,7 @@ package struct FailedSignInsDocument: Codable, Hashable, Sendable {
     @OrNull package var address: String?
     /// Whether the place is a browser in which the viewer has signed in before.
     package let knownDevice: Bool
-    /// How many sign-ins have failed since the last success from that place.
+    /// The number of sign-ins that have failed since the last success from that place.
     package let count: Int
     package let last: Timestamp
     /// When the service accepts the next attempt; null if it accepts one now.
@@ -41,7 +41,7 @@ package struct FailedSignInsDocument: Codable, Hashable, Sendable {
         until = failed.until.map { Timestamp(seconds: $0) }
     }
 
-    /// Returns an IPv4 address, or a 64-bit IPv6 network, as people write it.
+    /// Returns the usual text of an IPv4 address or a 64-bit IPv6 network.
     static func text(_ address: [UInt8]) -> String {
         guard address.count == 8 else { return address.map { String($0) }.joined(separator: ".") }
         let groups = stride(from: 0, to: 8, by: 2).map { index in
@@ -54,14 +54,14 @@ package struct FailedSignInsDocument: Codable, Hashable, Sendable {
 /// The viewers of a vault.
 package struct ViewersDocument: Codable, Sendable {
     package let viewers: [ViewerDocument]
-    /// How many records of viewers, shares and positions cannot be read; they grant no access.
+    /// The number of unreadable records of viewers, shares and positions. Such a record grants no access.
     package let damaged: Int
 }
 
 /// The body of `POST /api/v1/viewers`.
 package struct ViewerOrder: Codable, Sendable {
     let name: String
-    /// Nil if only a ticket from the owner lets the viewer in.
+    /// The viewer's PIN; nil if only a ticket from the owner lets the viewer in.
     let pin: PIN?
     /// Whether every title is shared with the viewer; false if omitted.
     let sharesAll: Bool?
@@ -76,10 +76,10 @@ package struct ViewerChange: Codable, Sendable {
     let id: String
     let name: String?
     let pin: PIN?
-    /// False removes the PIN.
+    /// False to remove the PIN.
     let hasPIN: Bool?
     let sharesAll: Bool?
-    /// True forgets the failed sign-ins with the viewer's name.
+    /// True to forget the failed sign-ins with the viewer's name.
     let unlock: Bool?
 
     package init(
@@ -93,9 +93,9 @@ package struct ViewerChange: Codable, Sendable {
 
 /// The viewers with whom a title is shared.
 package struct ShareDocument: Codable, Hashable, Sendable {
-    /// The title.
+    /// The id of the title.
     package let id: TitleID
-    /// The ids of the viewers with whom it is shared individually.
+    /// The ids of the viewers with whom the title is shared individually.
     package let viewers: [String]
 }
 
@@ -111,7 +111,7 @@ package struct ShareOrder: Codable, Sendable {
     @OrNull var viewer: String?
     let shared: Bool
 
-    /// Maximum titles per request.
+    /// The maximum number of titles per request.
     package static let maxCount = 10_000
 
     package init(_ resources: [TitleID], viewer: String?, shared: Bool) {
@@ -123,17 +123,17 @@ package struct ShareOrder: Codable, Sendable {
 
 /// The result of sharing titles.
 package struct SharedDocument: Codable, Hashable, Sendable {
-    /// How many titles are shared with different viewers than before.
+    /// The number of titles that are now shared with different viewers than before.
     package let changed: Int
 }
 
-/// How far a title was played.
+/// The position up to which a title was played.
 struct PositionDocument: Codable, Hashable, Sendable {
-    /// The title.
+    /// The id of the title.
     let id: TitleID
-    /// Where playback continues.
+    /// The position from which playback continues, in seconds.
     let seconds: Double
-    /// The playing time, as the player knows it.
+    /// The playing time that the player reported, in seconds.
     @OrNull var duration: Double?
     let changed: Timestamp
 
@@ -145,7 +145,7 @@ struct PositionDocument: Codable, Hashable, Sendable {
     }
 }
 
-/// How far the requesting person has played titles, the latest first.
+/// The positions up to which the requesting person has played titles, latest first.
 struct PositionsDocument: Codable, Sendable {
     let positions: [PositionDocument]
 }
@@ -157,15 +157,15 @@ struct PositionOrder: Codable, Sendable {
 
     /// The position in milliseconds.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if it is out of bounds.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the value is out of bounds.
     var position: Int64 { get throws { try Self.milliseconds(seconds) } }
 
     /// The duration in milliseconds; nil if the player does not know it.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if it is out of bounds.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the value is out of bounds.
     var length: Int64? { get throws { try duration.map(Self.milliseconds) } }
 
-    /// Maximum seconds: ten thousand hours.
+    /// The maximum position or duration in seconds: ten thousand hours.
     private static let maxSeconds = 36_000_000.0
 
     private static func milliseconds(_ seconds: Double) throws -> Int64 {
@@ -177,24 +177,24 @@ struct PositionOrder: Codable, Sendable {
     }
 }
 
-/// A title as a viewer sees it, without any hint of where it comes from.
+/// A title in the form in which a viewer sees it, without any hint of where it came from.
 struct ViewedTitleDocument: Codable, Sendable {
     let id: TitleID
     @OrNull var name: String?
-    /// The kind of its manifest; null for a file that plays as it is.
+    /// The kind of the title's manifest; null for a title that is a single file.
     @OrNull var kind: ManifestKind?
     @OrNull var type: String?
     /// The playing time in milliseconds.
     @OrNull var duration: Int64?
     @OrNull var size: Int64?
-    /// How many bytes are held.
+    /// The number of bytes that the vault holds.
     let bytes: Int64
-    /// The ranges that are held; nil in lists, which would grow too long.
+    /// The ranges that the vault holds; nil in lists, which would otherwise grow too long.
     @OrNull var held: [ByteRange]?
-    /// Whether the vault holds all of it.
+    /// Whether the vault holds the whole title.
     let complete: Bool
     let added: Timestamp
-    /// A value that changes with the cover; null if it is not known to have one.
+    /// A value that changes whenever the cover changes; null if no cover is known.
     @OrNull var cover: String?
 
     /// Returns nil for a part of a title, which has no id.
@@ -218,7 +218,7 @@ struct ViewedPageDocument: Codable, Sendable {
     @OrNull var next: String?
 }
 
-/// The current state of a title that has changed, for a viewer: the event `resource`.
+/// The content of the event `resource` for a viewer: the current state of a title that has changed.
 struct ViewedChangeDocument: Codable, Sendable {
     let id: TitleID
     let resource: ViewedTitleDocument

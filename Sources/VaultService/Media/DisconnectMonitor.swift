@@ -7,12 +7,13 @@ import Glibc
 import Musl
 #endif
 
-/// Detects that a client has disconnected while nothing is written to it.
+/// Detects that a client has disconnected while nothing is being written to it.
 ///
-/// ``DisconnectMonitor`` polls the kernel, and only while an answer waits: watching for bytes on the connection instead
-/// would cost its keep-alive. A client that has closed only its sending side also counts as disconnected.
+/// ``DisconnectMonitor`` polls the kernel, but only while an answer is waiting for bytes. It does not watch for bytes
+/// on the connection, because then the connection could not be kept alive. A client that has closed only its sending
+/// side also counts as disconnected.
 struct DisconnectWatch: Sendable {
-    /// The error that the client closed or reset its connection.
+    /// The error if the client has closed or reset its connection.
     struct ClientGone: Error {}
 
     /// An active watch.
@@ -27,9 +28,9 @@ struct DisconnectWatch: Sendable {
 
     init(_ channel: any Channel) { self.channel = channel }
 
-    /// Runs work that waits for the origin, and cancels it once the client has disconnected.
+    /// Runs work that waits for the origin, and cancels the work once the client has disconnected.
     ///
-    /// - Throws: the error of the work, which is `CancellationError` if it was cancelled.
+    /// - Throws: the error of the work, which is `CancellationError` if the work was cancelled.
     func during<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
         let task = Task(executorPreference: EventLoopExecutor(channel.eventLoop)) { try await work() }
         let watching = begin(while: { true }, onDisconnect: { task.cancel() })
@@ -41,10 +42,11 @@ struct DisconnectWatch: Sendable {
         }
     }
 
-    /// Watches for the client to disconnect, until ``Watching/end()``.
+    /// Watches for the client to disconnect, until ``Watching/end()`` is called.
     ///
     /// - Parameters:
-    ///   - isWaiting: whether nothing is being written; a write would detect the disconnect itself.
+    ///   - isWaiting: returns whether nothing is being written. If something is, the write itself detects the
+    ///     disconnect.
     ///   - onDisconnect: called once when the client has disconnected.
     func begin(while isWaiting: @escaping @Sendable () -> Bool, onDisconnect: @escaping @Sendable () -> Void)
         -> Watching
@@ -57,13 +59,13 @@ struct DisconnectWatch: Sendable {
 
     private func isThere() async -> Bool {
         guard channel.isActive else { return false }
-        // On a socket file, the disconnect is detected without polling.
+        // On a socket file, a disconnect is detected without polling.
         guard channel.localAddress?.pathname == nil else { return true }
         #if os(Linux)
         guard let socket = channel as? any SocketOptionProvider else { return true }
         return (try? await socket.getTCPInfo().map { $0.tcpi_state == TCP_ESTABLISHED }.get()) ?? false
         #else
-        // Only a reset is detected here, not an orderly close.
+        // On this system, only a reset is detected, not an orderly close.
         return true
         #endif
     }
@@ -71,9 +73,9 @@ struct DisconnectWatch: Sendable {
 
 /// Checks all waiting connections together, a few times a second.
 ///
-/// A timer for each answer would cost more than a short answer does.
+/// A separate timer for each answer would cost more than a short answer does.
 final class DisconnectMonitor: Sendable {
-    /// A connection: how to check it, and what to do once its client has disconnected.
+    /// The closures with which to check a client's connection, and to react once the client has disconnected.
     struct Client: Sendable {
         let isWaiting: @Sendable () -> Bool
         let isThere: @Sendable () async -> Bool
@@ -88,17 +90,17 @@ final class DisconnectMonitor: Sendable {
 
     private let round = Locked(Round())
 
-    /// The monitor of the process.
+    /// The process's only monitor.
     static let shared = DisconnectMonitor()
 
-    /// Returns the time until the next check, longer for more clients.
+    /// Returns the time until the next check, which grows with the number of clients.
     ///
-    /// A disconnect is noticed soon, and many clients cost no more than a few.
+    /// A disconnect is still noticed soon, and many clients cost no more than a few.
     static func interval(of count: Int) -> Duration { min(.milliseconds(250), .milliseconds(50) * (1 + count / 64)) }
 
     /// Registers a client.
     ///
-    /// - Returns: the id for ``remove(_:)``.
+    /// - Returns: the id to pass to ``remove(_:)``.
     func add(_ client: Client) -> Int {
         let (id, starts) = round.withLock { round in
             round.lastID += 1

@@ -3,11 +3,11 @@ import MediaVault
 import NIOCore
 import VaultModel
 
-/// Answers a request with the rewritten text of a manifest.
+/// Answers a request with a manifest's rewritten text.
 struct ManifestAnswer {
     private let text: RewrittenManifest
     private let facts: MediaFacts
-    /// Returns a random text that separates the parts of an answer with several ranges.
+    /// Returns a random text to separate the parts of an answer that carries several ranges.
     private let boundary: () throws -> String
 
     init(_ text: RewrittenManifest, _ facts: MediaFacts, boundary: @escaping () throws -> String) {
@@ -51,7 +51,7 @@ struct ManifestAnswer {
 }
 
 extension MediaFacts {
-    /// Creates the facts of a manifest as players receive it.
+    /// Creates the facts of a manifest in the form in which players receive it.
     init(_ manifest: PlayableManifest, now: Int64) {
         let text = manifest.text
         var information = manifest.information
@@ -79,7 +79,7 @@ private struct TextBody: StreamedBody {
         while !rest.isEmpty {
             let piece = rest.prefix(Self.pieceBytes)
             try await writer.write(ByteBuffer(bytes: piece))
-            // A write in a cancelled task may drop its bytes silently.
+            // In a cancelled task, a write may silently drop its bytes.
             try Task.checkCancellation()
             sent += Int64(piece.count)
             rest = rest.dropFirst(piece.count)

@@ -3,39 +3,39 @@ import MediaVault
 import NIOCore
 import VaultModel
 
-/// Writes the bytes of a reader to a connection, at the pace of the connection.
+/// Writes a reader's bytes to a connection, at the pace of the connection.
 struct MediaBody: StreamedBody {
-    /// The error that a reader delivered fewer or more bytes than the head promised.
+    /// The error if a reader delivered fewer or more bytes than the answer's head promised.
     struct WrongLength: Error {}
-    /// The error that the viewer lost the right to the answer.
+    /// The error if the viewer lost the right to the answer.
     struct RightLost: Error {}
 
     let reader: MediaReader
-    /// The bytes already read to determine what they begin; nil if there are none.
+    /// The bytes that were already read to determine the kind of content; nil if there are none.
     let start: [UInt8]?
-    /// The number of bytes that the head promised; nil if unknown.
+    /// The number of bytes that the answer's head promised; nil if it is unknown.
     let length: Int64?
     let channel: any Channel
     let watch: DisconnectWatch
-    /// The viewer's right, whose loss ends the answer; nil if nothing ends it early.
+    /// The viewer's right, whose loss ends the answer; nil if no loss of a right ends it.
     let right: ViewerRight?
 
-    /// Maximum bytes written at a time to a connection that keeps up.
+    /// The maximum number of bytes written at a time to a connection that keeps up.
     private static let pieceBytes = 128 << 10
 
     /// Writes all bytes, or throws so that the connection is closed.
     ///
-    /// An answer that merely ended early would leave the client waiting.
+    /// If the answer merely ended early, the client would keep waiting for the rest.
     ///
-    /// - Parameter sent: counts the written bytes.
+    /// - Parameter sent: the count to which the number of written bytes is added.
     @concurrent
     func write(to writer: inout any ResponseBodyWriter, counting sent: inout Int64) async throws {
         let watching = watch.begin(
             while: { [reader] in reader.isWaitingForOrigin }, onDisconnect: { [reader] in reader.cancel() })
         defer { watching.end() }
-        // A client that reads nothing keeps the answer from noticing the loss, so its connection is closed.
+        // While a client reads nothing, the answer cannot notice that the right was lost, so the connection is closed.
         let holding = right?.watch { [reader, channel] in
-            // Closed first, so that an answer without a length does not end as if it were complete.
+            // The connection is closed first, so that an answer without a length does not end as if it were complete.
             channel.close(promise: nil)
             reader.cancel()
         }
@@ -43,17 +43,18 @@ struct MediaBody: StreamedBody {
         let flow = BodyFlow(channel.eventLoop)
         var start = start
         do {
-            // A client that keeps up gets larger pieces; a stalled one occupies little memory.
+            // A client that keeps up gets larger pieces. A stalled client gets smaller ones, and so occupies little
+            // memory.
             while let bytes = try await next(&start, atMost: flow.isIdle ? Self.pieceBytes : MediaReader.chunkBytes) {
                 guard length.map({ sent + Int64(bytes.count) <= $0 }) ?? true else { throw WrongLength() }
                 try await writer.write(ByteBuffer(bytes: bytes))
                 sent += Int64(bytes.count)
                 flow.noteWrite()
                 await flow.room()
-                // A write in a cancelled task may drop its bytes silently.
+                // In a cancelled task, a write may silently drop its bytes.
                 try Task.checkCancellation()
             }
-            // A cancelled reader also ends without an error.
+            // A reader that was cancelled also ends without an error.
             try Task.checkCancellation()
             guard holding?.isLost != true else { throw RightLost() }
             guard length == nil || length == sent else { throw WrongLength() }
@@ -70,16 +71,16 @@ struct MediaBody: StreamedBody {
     }
 }
 
-/// Writes several ranges to a connection, and opens or fetches each in turn.
+/// Writes several ranges to a connection, and opens or fetches each range in turn.
 struct MultipartBody: StreamedBody {
     let multipart: Multipart
-    /// The reader of the first part, and the bytes already taken from it.
+    /// The reader of the first part.
     let first: MediaReader
     let start: [UInt8]?
     let channel: any Channel
     let watch: DisconnectWatch
     let right: ViewerRight?
-    /// Opens one of the other parts.
+    /// Opens a part other than the first.
     ///
     /// - Throws: ``VaultError``, for example if the representation has changed.
     let open: @Sendable (ByteRange) async throws -> MediaReader
@@ -95,7 +96,7 @@ struct MultipartBody: StreamedBody {
             var given: Int64 = 0
             defer { sent += given }
             try await body.write(to: &writer, counting: &given)
-            // Each part may run a little ahead of the connection, but not all parts together.
+            // Each part may be written a little ahead of the connection, but not all parts together.
             try await channel.eventLoop.submit {}.get()
         }
         try await write(multipart.end, to: &writer, counting: &sent)
@@ -123,15 +124,15 @@ struct MultipartBody: StreamedBody {
 protocol StreamedBody: Sendable {
     /// Writes all bytes, or throws so that the connection is closed.
     ///
-    /// - Parameter sent: counts the written bytes.
+    /// - Parameter sent: the count to which the number of written bytes is added.
     @concurrent
     func write(to writer: inout any ResponseBodyWriter, counting sent: inout Int64) async throws
 }
 
-/// Keeps a body from running ahead of its connection.
+/// Prevents a body from being written far ahead of its connection.
 ///
-/// The library's writer accepts megabytes before it makes the caller wait. The connection's event loop takes writes in
-/// order; those that it has not reached yet are on their way.
+/// The HTTP library's writer accepts megabytes before it makes the caller wait. The connection's event loop takes the
+/// written pieces in order. A piece that it has not yet taken counts as on its way.
 final class BodyFlow: Sendable {
     private struct State {
         var onTheirWay = 0
@@ -141,12 +142,12 @@ final class BodyFlow: Sendable {
     private let eventLoop: any EventLoop
     private let state = Locked(State())
 
-    /// Maximum pieces on their way while the next is prepared.
+    /// The maximum number of pieces that may be on their way while the next piece is prepared.
     private static let most = 1
 
     init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
 
-    /// Whether the connection has taken everything that was written.
+    /// Whether the event loop has taken everything that was written.
     var isIdle: Bool { state.withLock { $0.onTheirWay == 0 } }
 
     /// Records that a piece was written.
@@ -178,9 +179,9 @@ final class BodyFlow: Sendable {
 }
 
 extension Channel {
-    /// Waits until the connection has taken everything that was written.
+    /// Waits until the connection has sent everything that was written.
     ///
-    /// Closing would drop the rest, but a client that reaches a gap must get everything before it.
+    /// If the connection were closed earlier, unsent bytes would be lost, but a client must get all bytes before a gap.
     func drained() async throws {
         while try await getOption(.bufferedWritableBytes).get() > 0 {
             try await Task.sleep(for: .milliseconds(50))

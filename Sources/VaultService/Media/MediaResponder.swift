@@ -17,16 +17,17 @@ final class MediaResponder: Sendable {
     private let watch: DisconnectWatch
     private let arrival: ContinuousClock.Instant
     private let now: Int64
-    /// Whether the examination of the beginning has contacted the origin.
+    /// Whether examining the resource's beginning has contacted the origin.
     private let hasLooked = Locked(false)
 
     /// - Parameters:
-    ///   - link: the verified link of a player's request; nil to send bytes unchanged, even those of a manifest.
-    ///   - service: scheme, host and port of the service, as the player spells them.
-    ///   - playbacks: where a player's request is recorded.
-    ///   - letsFinish: whether an answer that has begun continues to its end after the viewer loses the right to it.
+    ///   - link: the verified link through which a player made the request; nil to send bytes unchanged, even those of
+    ///     a manifest.
+    ///   - service: the service's scheme, host and port, as the player spells them.
+    ///   - playbacks: the record of playbacks to which a player's request is added.
+    ///   - letsFinish: whether an answer that has begun continues to its end even if the viewer loses the right to it.
     ///   - arrival: when the request arrived.
-    ///   - now: the same in seconds since 1970.
+    ///   - now: the time of arrival in seconds since 1970.
     init(
         vault: Vault, reference: MediaReference, through link: TokenIssuer.Admission? = nil, at service: String = "",
         counting playbacks: Playbacks? = nil, letsFinish: Bool = false, context: ServiceContext,
@@ -46,7 +47,7 @@ final class MediaResponder: Sendable {
 
     /// Answers a request.
     ///
-    /// - Parameter found: the bytes to open at once, if they were found.
+    /// - Parameter found: the requested bytes, if the gate found that they are held and can be opened at once.
     func respond(to request: MediaRequest, _ found: HeldMedia? = nil) async throws -> Response {
         do {
             let resource: NamedResource
@@ -59,7 +60,8 @@ final class MediaResponder: Sendable {
             if request.method == .get, let link, let playbacks {
                 context.request?.keep(playbacks.begin(resource, through: link.scope, at: now))
             }
-            // Starts again if the representation changes between two steps, and gives up after the third time.
+            // If the representation changes between two steps, the attempt is repeated. After three attempts, the
+            // request fails.
             for _ in 0..<3 {
                 if let response = try await attempt(request, of: resource, held) { return response }
             }
@@ -81,24 +83,26 @@ final class MediaResponder: Sendable {
         try await watch.during { [vault, reference] in try await vault.name(reference) }
     }
 
-    /// Returns whether a link may open a resource; otherwise, a removed resource would be fetched and stored again.
+    /// Returns whether a link may open a resource. Without this check, a removed resource would be fetched and stored
+    /// again.
     private func mayPlay(_ resource: NamedResource) async throws -> Bool {
         guard let link else { return true }
         guard !vault.wasRemoved(resource, through: link.scope, now: now) else { return false }
         guard let hidden = link.scope.hidden else { return true }
         return try await watch.during { [vault] in
             guard try await vault.hasTitle(hidden.title) else { return false }
-            // A viewer's link does not lead to another title in the same folder of the origin.
+            // A viewer's link must not lead to another title in the same folder of the origin.
             guard link.isBelow else { return true }
             return try await vault.mayPlay(resource, below: hidden)
         }
     }
 
-    /// Tries to answer; returns nil if the representation changed during the attempt, or turns out to be a manifest.
+    /// Tries to answer a request; returns nil if the representation changed during the attempt, or turned out to be a
+    /// manifest.
     private func attempt(
         _ request: MediaRequest, of resource: NamedResource, _ held: HeldMedia?
     ) async throws -> Response? {
-        // Bytes from beyond the beginning do not show what they belong to.
+        // Bytes after the beginning do not show whether the resource is a manifest, so the beginning is examined first.
         if link != nil, !request.showsBeginning {
             try await look(at: resource)
         }
@@ -124,7 +128,7 @@ final class MediaResponder: Sendable {
         return try await media(Selection(request, of: facts), of: resource, facts)
     }
 
-    /// Returns the facts of a resource that the client may see.
+    /// Returns those facts about a resource that the client may see.
     private func told(_ facts: MediaFacts) -> MediaFacts {
         link?.scope.hidden == nil ? facts : facts.withoutOrigin
     }
@@ -140,7 +144,8 @@ final class MediaResponder: Sendable {
     ) async throws -> Response? {
         let range: RequestedRange
         switch selection {
-        // A 416 has to state the length (RFC 9110 §14.4), and a range may be ignored at any time (§14.2).
+        // A 416 answer has to state the length (RFC 9110 §14.4). If the length is unknown, the range is ignored, which
+        // is always allowed (§14.2).
         case .nothing where facts.information.length == nil: range = .whole
         case .nothing: throw Self.nothing(of: facts.information.length)
         case .whole: range = .whole
@@ -150,7 +155,7 @@ final class MediaResponder: Sendable {
         return try await single(range, of: resource, vault.held(resource, range: range), facts)
     }
 
-    /// Returns whether a player gets the resource rewritten, judged without contacting its origin.
+    /// Returns whether a player gets the resource's text rewritten. This is judged without contacting the origin.
     private func isManifest(_ resource: NamedResource) -> Bool { link != nil && vault.isManifest(resource) }
 
     private func manifest(_ request: MediaRequest, of resource: NamedResource) async throws -> Response? {
@@ -165,8 +170,8 @@ final class MediaResponder: Sendable {
     }
 
     /// - Parameters:
-    ///   - held: the bytes of the range, if they were found.
-    ///   - judged: the facts on which the request was evaluated; nil if it needs none.
+    ///   - held: the range's bytes, if they are held and can be opened at once.
+    ///   - judged: the facts on which the request was evaluated; nil if evaluating it needed none.
     private func single(
         _ range: RequestedRange, of resource: NamedResource, _ held: HeldMedia?, _ judged: MediaFacts?
     ) async throws -> Response? {
@@ -187,11 +192,11 @@ final class MediaResponder: Sendable {
         let reader = opened.reader
         var facts = found
         guard reader.range == parts[0], let total = facts.information.length else {
-            // The part ends before a gap; an answer may contain less than was requested.
+            // The part ends before a gap. It is sent alone, because an answer may contain less than was requested.
             return media(opened, AnswerPlan(facts, isRanged: true))
         }
         let (given, source) = try await watch.during { try await reader.obtainable(of: parts) }
-        // If only one part is left, an answer with one range is enough.
+        // If only one part can be obtained, an answer with one range suffices.
         guard given.count > 1, given[0] == parts[0] else { return media(opened, AnswerPlan(facts, isRanged: true)) }
         facts.cacheStatus = CacheStatus(
             source, reader.bypass(of: source), reader.staleness, originStatus: facts.originStatus)
@@ -217,7 +222,7 @@ final class MediaResponder: Sendable {
         return Response(plan, body, context: context)
     }
 
-    /// A reader, and the bytes already taken from it to determine what they begin.
+    /// A reader, and the bytes that were already taken from it to determine the kind of content.
     private struct OpenedMedia: Sendable {
         let reader: MediaReader
         let start: [UInt8]?
@@ -228,7 +233,7 @@ final class MediaResponder: Sendable {
         }
     }
 
-    /// Opens a reader; returns nil if the representation is not the one on which the request was evaluated, or turns
+    /// Opens a reader; returns nil if the representation is not the one on which the request was evaluated, or turned
     /// out to be a manifest.
     private func open(
         _ range: RequestedRange, of resource: NamedResource, _ held: HeldMedia?, _ judged: MediaFacts?
@@ -237,7 +242,7 @@ final class MediaResponder: Sendable {
         let reader = opened.reader
         if let start = opened.start {
             vault.note(start, of: reader, resource)
-            // Too short a beginning does not show it either.
+            // If these bytes are too few to show whether the resource is a manifest, its beginning is examined.
             if link != nil, !isManifest(resource), !vault.isMedia(resource), ManifestContent.mayBeginText(start) {
                 try await look(at: resource, isBegun: true)
             }
@@ -265,7 +270,7 @@ final class MediaResponder: Sendable {
         return try await timed { [vault] in try await OpenedMedia(try await vault.read(resource, range: range)) }
     }
 
-    /// Performs work of the vault while the client is connected, and measures its duration.
+    /// Performs the vault's work, for as long as the client stays connected, and measures how long it takes.
     private func timed<Value: Sendable>(
         _ question: @escaping @Sendable () async throws -> Value
     ) async throws -> (Value, Duration) {

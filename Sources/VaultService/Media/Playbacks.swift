@@ -1,17 +1,17 @@
 import MediaVault
 import VaultModel
 
-/// Who is playing what, as judged from requests through playback links.
+/// Keeps track of who is playing which title, judging by requests made through playback links.
 ///
-/// Players request media piece by piece, so a playback lasts until its last request has been answered, and for a while
-/// after.
+/// Players request media piece by piece, so a playback lasts while an answer is being sent, and for a while after its
+/// last request.
 final class Playbacks: Sendable {
     /// The person or grant for which a playback link was created.
     enum Holder: Hashable, Sendable {
         case viewer(ViewerID)
         /// A token, a named link, or a session.
         case grant(GrantID)
-        /// A link without a name does not identify its holder.
+        /// An unidentified holder, because the link has no name.
         case unknown
 
         init(_ scope: LinkScope) {
@@ -19,21 +19,22 @@ final class Playbacks: Sendable {
         }
     }
 
-    /// The playback by one holder through one link.
+    /// One holder's playback through one link.
     struct Playback: Sendable {
         let holder: Holder
-        /// The most recently requested resource: the title, or a part of it.
+        /// The most recently requested resource, which is the title or a part of it.
         var resource: NamedResource
         /// The title, if the link is a viewer's.
         let title: TitleID?
-        /// When the playback began, and when it last requested something, in seconds since 1970.
+        /// When the playback began, and when the player last made a request, in seconds since 1970.
         var (began, last): (Int64, Int64)
-        /// How many answers are being sent.
+        /// The number of answers that are being sent.
         var open = 0
     }
 
     fileprivate struct Key: Hashable {
-        /// Identifies a title without reading the index: its parts share its link.
+        /// The identity of what is played. It is determined without reading the index, because a title's parts share
+        /// its link.
         enum Subject: Hashable {
             case title(TitleID)
             case link(String)
@@ -52,13 +53,13 @@ final class Playbacks: Sendable {
 
     private let known = Locked<[Key: Playback]>([:])
 
-    /// How many seconds a playback lasts after its last answer: players fill their buffers for longer than half a
-    /// minute.
+    /// How long, in seconds, a playback lasts after its last request. Players may buffer so much that they make no
+    /// request for more than half a minute.
     static let pause: Int64 = 90
-    /// Maximum playbacks; beyond that, the one that was requested longest ago is forgotten.
+    /// The maximum number of playbacks. If there are more, the one with the oldest last request is forgotten.
     static let maxCount = 1024
 
-    /// An answer that is being sent; its playback lasts at least as long.
+    /// An answer that is being sent. Its playback lasts at least until the answer has been sent.
     final class Open: Sendable {
         private let playbacks: Playbacks
         private let key: Key
@@ -70,15 +71,15 @@ final class Playbacks: Sendable {
 
     /// Records a request that is answered at once.
     ///
-    /// - Parameter now: seconds since 1970.
+    /// - Parameter now: the current time in seconds since 1970.
     func note(_ resource: NamedResource, through link: LinkScope, at now: Int64) {
         _ = note(resource, link, at: now, isOpen: false)
     }
 
     /// Records a request whose answer takes a while.
     ///
-    /// - Parameter now: seconds since 1970.
-    /// - Returns: an object that the caller keeps until the answer has been sent.
+    /// - Parameter now: the current time in seconds since 1970.
+    /// - Returns: an object that the caller must keep until the answer has been sent.
     func begin(_ resource: NamedResource, through link: LinkScope, at now: Int64) -> Open {
         Open(self, note(resource, link, at: now, isOpen: true))
     }
@@ -116,7 +117,7 @@ final class Playbacks: Sendable {
 
     /// Returns the current playbacks, in no meaningful order.
     ///
-    /// - Parameter now: seconds since 1970.
+    /// - Parameter now: the current time in seconds since 1970.
     func all(at now: Int64) -> [Playback] {
         known.withLock { known in
             known = known.filter { $0.value.lasts(at: now) }
@@ -126,7 +127,7 @@ final class Playbacks: Sendable {
 }
 
 extension Playbacks.Playback {
-    /// Returns this playback combined with another one of the same title.
+    /// Returns this playback combined with another playback of the same title.
     func joined(with other: Self) -> Self {
         var joined = self
         joined.began = min(began, other.began)

@@ -4,7 +4,7 @@ import NIOCore
 import VaultModel
 
 extension Response {
-    /// Creates a response with a short answer; for HEAD, only with its head.
+    /// Creates a response that carries a short answer, or only its head if the request is HEAD.
     init(_ answer: Answer, isHead: Bool = false, context: ServiceContext) {
         var fields = HTTPFields(answer.fields)
         if answer.hasBody { fields[.contentLength] = String(answer.body.count) }
@@ -14,7 +14,7 @@ extension Response {
             body: isHead ? ResponseBody() : ResponseBody(byteBuffer: ByteBuffer(bytes: answer.body)))
     }
 
-    /// Creates a response with media, as readers deliver it.
+    /// Creates a response that carries media, written as readers deliver it.
     init(_ plan: AnswerPlan, _ body: some StreamedBody, context: ServiceContext) {
         self.init(
             status: .init(code: plan.status), headers: HTTPFields(plan.fields),
@@ -45,11 +45,11 @@ extension Response {
             })
     }
 
-    /// Creates a response with only the head of an answer with media.
+    /// Creates a response that carries only the head of an answer with media.
     init(headOf plan: AnswerPlan, context: ServiceContext) {
         context.log(status: plan.status, bytes: 0, of: plan.cacheStatus)
-        // Without a length, the encoder would write a last chunk, but HEAD has no body, so the connection closes
-        // instead.
+        // Without a length, the encoder would write a last chunk, but an answer to HEAD has no body. The connection is
+        // therefore closed instead.
         let isOpenEnded = plan.length == nil
         self.init(
             status: .init(code: plan.status), headers: HTTPFields(plan.fields),
@@ -66,7 +66,7 @@ extension ResponseBody {
     /// Returns a body that closes the connection instead of being sent.
     fileprivate static func abandoned(on channel: any Channel) -> ResponseBody {
         ResponseBody { _ in
-            // Waits until the head is written.
+            // This waits until the head is written.
             try await channel.eventLoop.submit {}.get()
             throw DisconnectWatch.ClientGone()
         }

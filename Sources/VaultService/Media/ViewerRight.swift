@@ -1,14 +1,15 @@
 import MediaVault
 import VaultModel
 
-/// A viewer's right to an answer that is being sent; it ends with the share, the viewer or the session.
+/// A viewer's right to an answer that is being sent. The right is lost when the title is no longer shared, the viewer
+/// is removed, or the session ends.
 struct ViewerRight: Sendable {
     private let vault: Vault
     private let hidden: HiddenTitle
-    /// The session or token with which the link ends.
+    /// The session or token whose end also ends the link.
     private let grant: GrantID?
 
-    /// Returns nil if the link is not a viewer's: answers to the owner's players continue.
+    /// Returns nil if the link is not a viewer's, because answers to the owner's players are not ended early.
     init?(_ link: LinkScope?, of vault: Vault) {
         guard let link, let hidden = link.hidden else { return nil }
         (self.vault, self.hidden, grant) = (vault, hidden, link.grant)
@@ -19,7 +20,8 @@ struct ViewerRight: Sendable {
             && grant.map { vault.tokens.isInForce($0) } ?? true
     }
 
-    /// Calls `onLoss` once the right is lost, until ``Watching/end()``. The watch costs nothing while nothing changes.
+    /// Calls `onLoss` once if the right is lost before ``Watching/end()`` is called. The watch costs nothing while
+    /// nothing changes.
     func watch(_ onLoss: @escaping @Sendable () -> Void) -> Watching {
         let lost = Lost()
         let check: @Sendable () -> Void = { [self] in
@@ -37,7 +39,7 @@ struct ViewerRight: Sendable {
         return watching
     }
 
-    /// Whether a right was lost.
+    /// Records whether a right was lost.
     fileprivate final class Lost: Sendable {
         let isLost = Locked(false)
     }

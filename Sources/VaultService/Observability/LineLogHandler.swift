@@ -18,7 +18,7 @@ package struct LineLogHandler: LogHandler {
     private let format: LogFormat
     private let write: @Sendable ([UInt8]) -> Void
 
-    /// - Parameter write: writes a line, including its terminator.
+    /// - Parameter write: writes a line, which includes its terminator.
     package init(_ format: LogFormat, write: @escaping @Sendable ([UInt8]) -> Void) {
         self.format = format
         self.write = write
@@ -31,11 +31,11 @@ package struct LineLogHandler: LogHandler {
 
     /// Writes a whole line to a descriptor.
     ///
-    /// If the descriptor is non-blocking and its reader is behind, this waits as a blocking write would: otherwise the
-    /// end of a line could be lost, and the next line would begin within it.
+    /// If the descriptor is non-blocking and its reader falls behind, this waits as a blocking write would. Otherwise
+    /// the end of a line could be lost, and the next line would begin in the middle of it.
     static func write(_ line: [UInt8], to descriptor: Int32) {
         var rest = line[...]
-        // Usually one call writes the line, so that the lines of two threads do not mix.
+        // One call usually writes the whole line, so that lines from two threads do not mix.
         while !rest.isEmpty {
             let count = unsafe rest.withUnsafeBytes { unsafe Foundation.write(descriptor, $0.baseAddress, $0.count) }
             if count > 0 {
@@ -66,7 +66,7 @@ package struct LineLogHandler: LogHandler {
 }
 
 extension LogLine.Value {
-    /// - Parameter value: becomes a number if it was given as one rather than as text.
+    /// - Parameter value: the metadata, which becomes a number if it was given as a number rather than as text.
     fileprivate init(_ value: Logger.MetadataValue) {
         switch value {
         case .stringConvertible(let value): self.init(value)
@@ -76,12 +76,12 @@ extension LogLine.Value {
 }
 
 extension Logger.MetadataValue {
-    /// Returns a number that the log shows as a number.
+    /// Returns an integer as metadata that the log shows as a number.
     static func number(_ value: some BinaryInteger) -> Logger.MetadataValue {
         .stringConvertible(Int64(clamping: value))
     }
 
-    /// Returns a duration in seconds, rounded to a microsecond.
+    /// Returns a duration as metadata, in seconds and rounded to a microsecond.
     static func seconds(_ value: Duration) -> Logger.MetadataValue {
         .stringConvertible(((value / .microseconds(1)).rounded() / 1e6))
     }

@@ -1,27 +1,29 @@
 import Logging
 
-/// Limits how many events of each kind the log takes per minute: any client of the service can cause some of them.
+/// Limits the number of events of each kind that are logged per minute. This is needed because any client of the
+/// service can cause some kinds of events.
 struct LogAllowance: Sendable {
-    /// The properties that make events the same kind.
+    /// The properties that events of the same kind have in common.
     struct Kind: Hashable, Sendable {
         let level: Logger.Level
         let message: String
-        /// Why the event happened, in the service's own words; nil if the event does not say.
+        /// The reason for the event, in the service's own words; nil if the event states none.
         var reason: String?
     }
 
-    /// What to do with an event.
+    /// The decision whether to log an event.
     enum Verdict: Hashable {
-        /// Log the event; the number counts suppressed events of its kind since the previous one.
+        /// Log the event. `suppressed` is the number of events of its kind that were suppressed since the previous one.
         case logged(suppressed: Int)
-        /// Log the event, and state that the next ones of its kind will only be counted for a while.
+        /// Log the event, and state that further events of its kind will only be counted for a while.
         case last(suppressed: Int)
         case suppressed
     }
 
-    /// Maximum events of a kind per minute.
+    /// The maximum number of events of a kind that are logged per minute.
     static let most = 60
-    /// Maximum kinds distinguished by their reasons; the service has far fewer messages.
+    /// The number of kinds beyond which a new kind is no longer distinguished by its reason. The service has far fewer
+    /// messages than this.
     static let mostKinds = 256
 
     private struct Minute {
@@ -51,9 +53,9 @@ struct LogAllowance: Sendable {
         return minute.count == Self.most ? .last(suppressed: missed) : .logged(suppressed: missed)
     }
 
-    /// Returns how many events were suppressed, for each kind whose minute is over. Each count is returned once.
+    /// Returns the number of suppressed events for each kind whose minute is over. Each number is returned only once.
     ///
-    /// - Parameter now: nil at the end, when every minute is over.
+    /// - Parameter now: the current time; nil at the end, when every minute counts as over.
     mutating func takeCounts(at now: ContinuousClock.Instant?) -> [Kind: Int] {
         let over = minutes.filter { _, minute in now.map { minute.end <= $0 } ?? true }
         for kind in over.keys { minutes[kind] = nil }

@@ -2,16 +2,16 @@ import Foundation
 
 /// The format of a log line.
 package enum LogFormat: String, CaseIterable, Sendable {
-    /// `name=value` pairs, with values in quotation marks if they need them.
+    /// `name=value` pairs. A value is in quotation marks if it needs them.
     case logfmt
     /// One JSON object.
     case json
 }
 
-/// One log event as a line: its time, level and message, then its fields by name.
+/// A log event written as one line, with its time, level and message, followed by its fields ordered by name.
 ///
-/// Whatever the event contains, it stays one line: control characters, including bidirectional controls, are escaped,
-/// and text without quotation marks is plain ASCII.
+/// Whatever the event contains, it remains one line, because control characters, including bidirectional controls, are
+/// escaped. Text without quotation marks is plain ASCII.
 struct LogLine: Hashable, Sendable {
     /// The value of a field.
     enum Value: Hashable, Sendable {
@@ -46,7 +46,7 @@ struct LogLine: Hashable, Sendable {
         return Array((text + "\n").utf8)
     }
 
-    /// The line's own members, then its fields; a field cannot have the name of an own member.
+    /// The line's own members, followed by the event's fields. A field with the name of an own member is omitted.
     private var members: [(name: String, value: Value)] {
         let date = time.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         let own: [(name: String, value: Value)] = [
@@ -57,7 +57,8 @@ struct LogLine: Hashable, Sendable {
         return own + fields.sorted { $0.name < $1.name }
     }
 
-    /// Returns the name, restricted to letters, digits, and the marks that both formats allow.
+    /// Returns a name in which any character other than letters, digits and the marks that both formats allow is
+    /// replaced.
     private static func name(_ text: String) -> String {
         let name = text.map { $0.isASCII && ($0.isLetter || $0.isNumber || "_.-".contains($0)) ? $0 : "_" }
         return name.isEmpty ? "_" : String(name)
@@ -83,7 +84,7 @@ struct LogLine: Hashable, Sendable {
         }
     }
 
-    /// Returns text in quotation marks with JSON escapes, which logfmt readers also understand.
+    /// Returns a text in quotation marks, with JSON escapes, which logfmt readers also understand.
     private static func quoted(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {
@@ -104,7 +105,7 @@ struct LogLine: Hashable, Sendable {
         return quoted + "\""
     }
 
-    /// Returns whether a character would change how the line is shown, or end it for some readers.
+    /// Returns whether a character would change how the line is displayed, or would end the line for some readers.
     private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: true

@@ -2,7 +2,8 @@ import Logging
 import MediaVault
 import VaultModel
 
-/// An event as the log shows it: a constant message, and fields that contain neither keys nor names of titles.
+/// An event in the form in which it is logged. It has a constant message, and fields that contain neither keys nor
+/// names of titles.
 struct LoggedEvent {
     let level: Logger.Level
     let message: Logger.Message
@@ -25,10 +26,10 @@ struct LoggedEvent {
         }
     }
 
-    /// Creates the event of a failed download.
+    /// Creates the event for a failed download.
     ///
-    /// - Parameter id: the id of its title, which the commands and the API use: a URL would be readable on the disk
-    ///   that holds the log.
+    /// - Parameter id: the title's id, which the commands and the API also use. It is logged instead of the URL,
+    ///   because the log's disk would reveal a URL.
     init(failed error: VaultError, id: TitleID?) {
         level = .notice
         message = "a download failed"
@@ -38,7 +39,7 @@ struct LoggedEvent {
         self.fields = fields
     }
 
-    /// Creates the event of a failed queue entry, whether or not it will be retried.
+    /// Creates the event for a failed queue entry, whether or not it will be retried.
     init(_ failed: FailedDownload) {
         let event = LoggedEvent(failed: failed.error, id: failed.snapshot.title)
         guard failed.snapshot.state != .failed else {

@@ -1,8 +1,8 @@
-/// One Prometheus metric: all its samples, under one name.
+/// A Prometheus metric, consisting of all samples with the same name.
 struct MetricFamily: Hashable, Sendable {
     enum Kind: String, Sendable { case counter, gauge, histogram }
 
-    /// One value and its labels.
+    /// A value and its labels.
     struct Sample: Hashable, Sendable {
         /// The suffix to the family's name, such as `_sum`.
         var suffix = ""
@@ -26,7 +26,7 @@ struct MetricFamily: Hashable, Sendable {
     var help = ""
     var samples: [Sample]
 
-    /// The family in version 0.0.4 of the text format, with every line terminated.
+    /// The family in version 0.0.4 of the text format. Each line is terminated.
     var text: String {
         var text = help.isEmpty ? "" : "# HELP \(name) \(Self.escaped(help, quotes: false))\n"
         text += "# TYPE \(name) \(kind.rawValue)\n"
@@ -41,7 +41,8 @@ struct MetricFamily: Hashable, Sendable {
         return "{" + labels.map { "\($0.name)=\"\(escaped($0.value))\"" }.joined(separator: ",") + "}"
     }
 
-    /// Returns a whole number without a decimal point, so that byte counts stay as exact as a double allows.
+    /// Returns the text of a value. A whole number has no decimal point, so that byte counts are as exact as a double
+    /// allows.
     static func text(of value: Double) -> String {
         Int64(exactly: value).map(String.init)
             ?? (value.isNaN ? "NaN" : value.isInfinite ? (value > 0 ? "+Inf" : "-Inf") : "\(value)")

@@ -1,4 +1,4 @@
-/// Descriptions of the metrics, as a scrape shows them.
+/// The descriptions of the metrics that a scrape returns.
 enum MetricHelp {
     /// The descriptions by metric name.
     static let sentences = [

@@ -2,7 +2,7 @@ import CoreMetrics
 import Synchronization
 import VaultModel
 
-/// The metrics of one service, for the Prometheus text format.
+/// One service's metrics, for the Prometheus text format.
 ///
 /// Each service has its own registry, so two services in one process count separately.
 final class MetricRegistry: MetricsFactory {
@@ -19,7 +19,7 @@ final class MetricRegistry: MetricsFactory {
 
     private let state = Locked(State())
 
-    /// Returns all metrics by name, together with metrics that are counted elsewhere.
+    /// Returns all metrics ordered by name, together with metrics that are counted elsewhere.
     func families(help: [String: String] = [:], adding others: [MetricFamily] = []) -> [MetricFamily] {
         let all = state.withLock { state in
             state.counters.map { key, counter in (key, MetricFamily.Kind.counter, counter.samples) }
@@ -27,7 +27,7 @@ final class MetricRegistry: MetricsFactory {
                 + state.histograms.map { key, histogram in (key, .histogram, histogram.samples) }
         }
         let families = Dictionary(grouping: all) { $0.0.name }.map { name, metrics in
-            // The samples of one metric keep their order: histogram buckets must ascend.
+            // The samples of each metric keep their order, because histogram buckets must ascend.
             let samples = metrics.sorted { Self.stands($0.0, before: $1.0) }.flatMap { key, _, samples in
                 samples.map {
                     MetricFamily.Sample(suffix: $0.suffix, labels: key.labels + $0.labels, value: $0.value)
@@ -46,7 +46,7 @@ final class MetricRegistry: MetricsFactory {
         one.labels.map(\.value).lexicographicallyPrecedes(other.labels.map(\.value))
     }
 
-    /// Returns a name and labels in the form that Prometheus allows.
+    /// Returns a name and labels spelled as Prometheus requires.
     private static func key(_ label: String, _ dimensions: [(String, String)]) -> Key {
         Key(
             name: spelled(label),
@@ -71,12 +71,12 @@ final class MetricRegistry: MetricsFactory {
         state.withLock { $0.histograms.value(for: Self.key(label, dimensions)) { MetricHistogram() } }
     }
 
-    /// Timers report seconds.
+    /// Returns a handler for a timer, which records seconds.
     func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
         state.withLock { $0.histograms.value(for: Self.key(label, dimensions)) { MetricHistogram() } }
     }
 
-    // Values are kept: a counter that vanished would look as if it had been reset.
+    // Values are kept, because a counter that vanished would look as if it had been reset.
     func destroyCounter(_ handler: any CounterHandler) {}
     func destroyMeter(_ handler: any MeterHandler) {}
     func destroyRecorder(_ handler: any RecorderHandler) {}
@@ -92,7 +92,7 @@ extension Dictionary {
     }
 }
 
-/// Counts the recorded values up to each of several bounds, and sums them.
+/// Counts the recorded values up to each of several bounds, and adds up all values.
 final class MetricHistogram: RecorderHandler, TimerHandler {
     private struct State {
         var counts = [Int64](repeating: 0, count: MetricHistogram.bounds.count + 1)
@@ -101,7 +101,7 @@ final class MetricHistogram: RecorderHandler, TimerHandler {
 
     private let state = Locked(State())
 
-    /// The bounds in seconds: from a hit in memory to a film that plays for hours.
+    /// The bounds in seconds, which range from a hit in memory to a film that plays for hours.
     static let bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 600, 3600]
 
     func record(_ value: Int64) { record(Double(value)) }

@@ -3,17 +3,17 @@ import Logging
 import Synchronization
 import VaultModel
 
-/// One request, from its head to the last byte of its answer, with an id.
+/// A request, with its id, from the arrival of its head until the last byte of its answer.
 ///
-/// It is counted as open until the last reference to it is released.
+/// The request is counted as open until the last reference to this object is released.
 final class OpenRequest: Sendable {
     let id = RequestID()
     let metrics: ServiceMetrics
     /// The service's own name for the route, never the target.
     let route: String
-    /// The method, one of those that the service knows, or `other`.
+    /// The request's method if the service knows it, else `other`.
     let method: String
-    /// Whether the request lasts until its client disconnects, so that its duration means nothing.
+    /// Whether the request lasts until its client disconnects, in which case its duration is meaningless.
     private let isFeed: Bool
     private let began: ContinuousClock.Instant
     private let kept = Locked<(any Sendable)?>(nil)
@@ -37,7 +37,7 @@ final class OpenRequest: Sendable {
 
     /// Returns the answer's metadata for the log.
     ///
-    /// The target is omitted: it contains a capability, and often a token in its query.
+    /// The target is omitted, because it contains a capability, and its query often contains a token.
     func metadata(status: Int, bytes: Int64, of cacheStatus: CacheStatus?) -> Logger.Metadata {
         var metadata: Logger.Metadata = [
             "method": "\(method)", "route": "\(route)", "status": .number(status), "bytes": .number(bytes),
@@ -48,9 +48,9 @@ final class OpenRequest: Sendable {
     }
 }
 
-/// The id of a request in the log and in its answer.
+/// The id that identifies a request in the log and in its answer.
 ///
-/// A random prefix for the process distinguishes the lines of two runs.
+/// The ids of a process have a random prefix, which distinguishes the log lines of two runs.
 struct RequestID: Hashable, Sendable, CustomStringConvertible {
     private let number: Int
 
@@ -63,6 +63,6 @@ struct RequestID: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension HTTPField.Name {
-    /// The field that identifies a request in the log; the name is valid, so the fallback is never used.
+    /// The field that carries a request's id. The name is valid, so the fallback is never used.
     static let requestID = HTTPField.Name("X-Request-Id") ?? .server
 }

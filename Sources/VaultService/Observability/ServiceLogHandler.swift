@@ -1,13 +1,14 @@
 import Logging
 import VaultModel
 
-/// Passes on the service's own events, and library events only to operators who debug.
+/// Passes on the service's own events. Events from libraries, other than errors, are shown only to operators who debug.
 ///
-/// The service reports what concerns an operator in its own words. A library's error becomes a line of its own, with
-/// the library's text as a field. If there are too many events of a kind, a line gives their number.
+/// The service reports whatever concerns an operator in its own words. A library's error becomes a line of its own,
+/// with the library's text as a field. If there are too many events of a kind, a line states their number instead.
 struct ServiceLogHandler: LogHandler {
     private static let ownSources: Set = ["VaultService", "VaultCommand"]
-    /// The errors that the HTTP server logs when it is cancelled; the error that ends the service is reported anyway.
+    /// The errors that the HTTP server logs when it is cancelled. They are not needed, because the error that ends the
+    /// service is reported anyway.
     private static let endings: Set = [
         "Waiting on child channel: CancellationError()", "Server shutdown error: Already closed",
     ]
@@ -57,8 +58,8 @@ struct ServiceLogHandler: LogHandler {
         pass(event)
     }
 
-    /// Logs an event unless there were too many of its kind; events below notice, such as a line per request, are
-    /// always logged.
+    /// Logs an event unless there were too many events of its kind. Events below the level `notice`, such as a line per
+    /// request, are always logged.
     private func pass(_ event: LogEvent) {
         guard event.level >= .notice else { return rest.log(event: event) }
         let kind = LogAllowance.Kind(
@@ -79,11 +80,11 @@ struct ServiceLogHandler: LogHandler {
 
     // MARK: What was left out
 
-    /// How often to check whether a minute is over.
+    /// The interval at which to check whether a minute is over.
     private static let pace: Duration = .seconds(5)
 
-    /// Runs `body`, and logs how many events were suppressed in that time: each number soon after its minute, and the
-    /// last ones at the end.
+    /// Runs `body`, and logs the numbers of events suppressed in the meantime. Each number is logged soon after its
+    /// minute, and the last numbers at the end.
     func loggingCounts<Result>(during body: () async throws -> Result) async throws -> Result {
         let counting = Task {
             while (try? await Task.sleep(for: Self.pace)) != nil { logCounts(at: .now) }
@@ -100,9 +101,9 @@ struct ServiceLogHandler: LogHandler {
         return try result.get()
     }
 
-    /// Logs how many events were suppressed in the minutes that are over.
+    /// Logs the numbers of events suppressed in the minutes that are over.
     ///
-    /// - Parameter now: nil at the end, when every minute is over.
+    /// - Parameter now: the current time; nil at the end, when every minute counts as over.
     func logCounts(at now: ContinuousClock.Instant?) {
         let counts = allowance.left.withLock { $0.takeCounts(at: now) }
         for (kind, count) in counts.sorted(by: { "\($0.key)" < "\($1.key)" }) {

@@ -2,10 +2,10 @@ import CoreMetrics
 import MediaVault
 import VaultModel
 
-/// The metrics of a service; the vault's metrics are added when they are requested.
+/// The metrics of a service. The vault's metrics are added whenever metrics are requested.
 ///
-/// Names and labels follow the rules of Prometheus: base units, `_total` for counters, and labels whose values are
-/// known in advance, whatever clients send.
+/// Names and labels follow Prometheus's rules. They use base units, counters end in `_total`, and the values of labels
+/// are known in advance, whatever clients send.
 final class ServiceMetrics: Sendable {
     private let registry = MetricRegistry()
     private let openRequests: Meter
@@ -13,10 +13,10 @@ final class ServiceMetrics: Sendable {
     private let hits: Counter
     private let fills: [CacheStatus.Fill: Counter]
     private let errors: [String: Counter]
-    /// Metrics by their labels, created on first use so that answers do not have to build names.
+    /// The request counters by their labels, created on first use so that names need not be built for each answer.
     private let requests = Locked<[RequestKind: Counter]>([:])
     private let durations = Locked<[String: Timer]>([:])
-    /// Whether the vault could be read at the last scrape.
+    /// Whether the vault was readable at the last scrape.
     private let isReadable = Locked(true)
 
     private struct RequestKind: Hashable {
@@ -66,8 +66,8 @@ final class ServiceMetrics: Sendable {
     /// Counts an answer and the bytes of its body.
     ///
     /// - Parameters:
-    ///   - method: the method of the request, one of those that the service knows.
-    ///   - cacheStatus: how the answer's media was obtained; nil if it has none.
+    ///   - method: the request's method if the service knows it, else `other`.
+    ///   - cacheStatus: how the answer's media was obtained; nil if the answer carries no media.
     func answered(_ code: Int, _ method: String, on route: String, bytes: Int64, of cacheStatus: CacheStatus?) {
         served.increment(by: bytes)
         if let fill = cacheStatus?.fill { fills[fill]?.increment() } else if cacheStatus != nil { hits.increment() }
@@ -82,7 +82,7 @@ final class ServiceMetrics: Sendable {
         }
     }
 
-    /// The bytes of all answers since the service started.
+    /// The number of bytes in all answers since the service started.
     var servedBytes: Int64 {
         let family = registry.families().first { $0.name == "mediavault_served_bytes_total" }
         return family?.samples.first.flatMap { Int64(exactly: $0.value) } ?? 0
@@ -92,7 +92,7 @@ final class ServiceMetrics: Sendable {
 
     /// Records whether the vault can be read.
     ///
-    /// - Returns: whether that has changed.
+    /// - Returns: whether this has changed.
     @discardableResult
     func noteReadable(_ isReadable: Bool) -> Bool {
         self.isReadable.withLock { known in
@@ -101,7 +101,7 @@ final class ServiceMetrics: Sendable {
         }
     }
 
-    /// Returns the meter of a listener's open connections, which the listener updates.
+    /// Returns a meter for a listener's open connections. The listener updates the meter.
     func connections(of listener: String) -> Meter {
         Meter(label: "mediavault_open_connections", dimensions: [("listener", listener)], factory: registry)
     }
@@ -115,7 +115,7 @@ final class ServiceMetrics: Sendable {
         families(of: figures).map(\.text).joined()
     }
 
-    /// Returns all metrics by name.
+    /// Returns all metrics ordered by name.
     func families(of figures: VaultFigures?) -> [MetricFamily] {
         registry.families(help: MetricHelp.sentences, adding: figures?.families ?? [VaultFigures.ready(false)])
     }

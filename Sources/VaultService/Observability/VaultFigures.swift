@@ -1,22 +1,22 @@
 import MediaVault
 import VaultModel
 
-/// The state of a vault at one moment, as its metrics show it.
+/// A snapshot of a vault's state, from which its metrics are built.
 struct VaultFigures: Sendable {
     let status: VaultStatus
     let work: VaultWork
-    /// Whether the store accepts bytes; always false if the service only reads the vault.
+    /// Whether the store accepts bytes. This is always false if the service only reads the vault.
     let isStoring: Bool
-    /// The free bytes and the size of the vault's disk; nil if the file system does not report them.
+    /// The free space and size of the vault's disk; nil if the file system does not report them.
     let disk: DiskSpace?
     /// The age of the current key generation in seconds.
     let generationAge: Int64?
-    /// When the whole vault was last verified, in seconds since 1970, and whether it was sound; nil if it never was
+    /// When the whole vault was last verified, in seconds since 1970, and whether it was sound; nil if it was never
     /// verified.
     let verification: (time: Int64, isSound: Bool)?
 
-    /// - Parameter now: seconds since 1970.
-    /// - Throws: ``VaultError`` if the index cannot be read, or the vault is closed.
+    /// - Parameter now: the current time in seconds since 1970.
+    /// - Throws: ``VaultError`` if the index cannot be read or the vault is closed.
     init(of vault: Vault, now: Int64) async throws {
         status = try await vault.status()
         isStoring = vault.isOwner && status.storeFailure == nil
@@ -78,7 +78,7 @@ struct VaultFigures: Sendable {
             })
     }
 
-    /// Returns the metric for whether the vault can be read.
+    /// Returns the metric that states whether the vault can be read.
     static func ready(_ isReady: Bool) -> MetricFamily {
         MetricFamily(
             name: "mediavault_ready", kind: .gauge, samples: [MetricFamily.Sample(value: isReady ? 1 : 0)])

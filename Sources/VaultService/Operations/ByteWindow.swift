@@ -1,9 +1,9 @@
 import MediaVault
 import VaultModel
 
-/// Cuts the requested bytes out of the bytes that a reader delivers.
+/// Selects the requested bytes from the bytes that a reader delivers.
 ///
-/// If an origin does not support ranges, the reader delivers the whole representation.
+/// This is necessary because a reader delivers the whole representation if the origin does not support ranges.
 struct ByteWindow: Hashable, Sendable {
     private let wanted: ByteRange
     private var position: Int64
@@ -41,19 +41,21 @@ struct ByteWindow: Hashable, Sendable {
         self.position = position
     }
 
-    /// The first requested byte.
+    /// The position of the first requested byte.
     var first: Int64 { wanted.lowerBound }
 
-    /// Whether all requested bytes have passed.
+    /// Whether all requested bytes have been delivered.
     var isDone: Bool { position >= wanted.upperBound }
 
-    /// Checks, at the end of the representation, that it reached the first requested byte.
+    /// Checks, at the end of the representation, that the representation contains the first requested byte.
+    ///
+    /// - Throws: ``VaultError`` with code `unsatisfiableRange` if it does not.
     func check() throws {
         guard wanted.lowerBound > 0, position <= wanted.lowerBound else { return }
         throw Self.outside(position)
     }
 
-    /// Returns the requested part of the next bytes.
+    /// Returns the part of the next bytes that was requested.
     mutating func cut(_ bytes: [UInt8]) -> ArraySlice<UInt8> {
         let here = position..<position + Int64(bytes.count)
         position = here.upperBound

@@ -4,10 +4,11 @@ import VaultModel
 extension ClientCertificates {
     /// Requires that each private key belongs to its certificate.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if one does not.
     func requireMatchingKeys() throws {
         for (_, certificate) in all {
-            // The transport may support a kind of key that this library does not.
+            // A key that this library cannot read is not checked, because the transport may support other kinds of
+            // keys.
             guard let chain = try? NIOSSLCertificate.fromPEMBytes(Array(certificate.chain.utf8)),
                 let key = try? NIOSSLPrivateKey(bytes: Array(certificate.key.utf8), format: .pem)
             else { continue }

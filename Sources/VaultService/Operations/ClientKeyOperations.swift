@@ -1,6 +1,6 @@
 package import MediaVault
 
-/// The key operations of a runbook, performed by a vault's client: in this process, or through the service.
+/// The key operations of a runbook, which a vault's client performs in this process or through the service.
 package struct ClientKeyOperations: KeyOperations {
     private let client: any VaultClient
     private let slots: [SlotKey]

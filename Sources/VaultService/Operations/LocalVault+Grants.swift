@@ -13,7 +13,7 @@ extension LocalVault {
 
     /// Creates a token on behalf of a request.
     ///
-    /// - Parameter access: the credential that the request presented; nil for the vault's own user.
+    /// - Parameter access: the credential that the request presented; nil if the vault's own user creates the token.
     func createToken(_ order: TokenOrder, by access: TokenAccess?) async throws -> CreatedTokenDocument {
         let expiry = try GrantExpiry(lifetime: order.lifetime, expires: order.expires, standard: .never)
         let issued = try await vault.createToken(
@@ -29,7 +29,7 @@ extension LocalVault {
 
     package func createLinks(to references: [MediaReference], _ details: LinkDetails) async throws -> LinkDocument {
         var known: [MediaReference] = []
-        // The reference of a caller that has the list of titles may have only an id.
+        // A caller that has the list of titles may pass a reference that has only an id.
         for reference in references { known.append(try await ReferenceDocument(reference).reference(in: vault)) }
         return try await createLinks(to: known, details, endingWith: nil, by: nil)
     }
@@ -37,8 +37,9 @@ extension LocalVault {
     /// Creates playback links on behalf of a request.
     ///
     /// - Parameters:
-    ///   - access: the token with which links without a name end; nil if they are valid until they expire.
-    ///   - holder: the credential that the request presented; nil for the vault's own user.
+    ///   - access: the token or session whose end also ends links without a name; nil if they are valid until they
+    ///     expire.
+    ///   - holder: the credential that the request presented; nil if the vault's own user creates the links.
     func createLinks(
         to references: [MediaReference], _ details: LinkDetails, endingWith access: TokenAccess?,
         by holder: TokenAccess?

@@ -2,7 +2,7 @@ import Foundation
 import MediaVault
 import VaultModel
 
-// Viewers, and which titles are shared with them.
+// Viewers, and the titles that are shared with them.
 extension LocalVault {
     package func viewers() async throws -> ViewersDocument {
         let viewers = vault.viewers
@@ -32,7 +32,7 @@ extension LocalVault {
         let pin: PINChange = change.pin.map { .set($0) } ?? (change.hasPIN == false ? .remove : .keep)
         var changed = try await vault.viewers.change(id, name: change.name, pin: pin, sharesAll: change.sharesAll)
         if change.unlock == true { changed = try await vault.viewers.unlock(id) }
-        // A person who knew the old PIN must sign in again with the new one.
+        // Sessions are ended, so that a person who knew only the old PIN loses access.
         if change.pin != nil || change.hasPIN == false { try await vault.endSessions(of: id) }
         return document(changed)
     }
@@ -40,7 +40,7 @@ extension LocalVault {
     package func removeViewer(_ text: String) async throws {
         let id = try Self.viewerID(text)
         try await vault.viewers.remove(id)
-        // Without the viewer, the sessions grant no access.
+        // Once the viewer has been removed, their sessions grant no access, and their records can be removed.
         try await vault.endSessions(of: id)
     }
 

@@ -2,7 +2,7 @@ import Foundation
 package import MediaVault
 import VaultModel
 
-/// A vault that this process has open; to change it, the process must be its owner.
+/// A vault that this process has open. To change the vault, the process must be its owner.
 package struct LocalVault: VaultClient {
     package let vault: Vault
 
@@ -17,7 +17,7 @@ package struct LocalVault: VaultClient {
         try await vault.readiness(options)
     }
 
-    /// Returns a page of the resources that a selection admits, in its order.
+    /// Returns a page of the resources that a selection admits, in the selection's order.
     func resources(after cursor: String?, limit: Int?, _ selection: ListSelection) async throws -> PageDocument {
         guard !selection.isAll else { return try await resources(after: cursor, limit: limit) }
         let (cursor, limit) = (try cursor.map { try Self.read($0, ListCursor.init) }, try Self.checked(limit))
@@ -42,9 +42,9 @@ package struct LocalVault: VaultClient {
         return cursor
     }
 
-    /// Returns the page size.
+    /// Returns the page size, which is the default if `limit` is nil.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if it is out of bounds.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if `limit` is out of bounds.
     static func checked(_ limit: Int?) throws -> Int {
         let limit = limit ?? pageSize
         guard (1...maxPageSize).contains(limit) else {
@@ -69,7 +69,7 @@ package struct LocalVault: VaultClient {
             defer { reader.cancel() }
             var window = try ByteWindow(range, of: reader)
             while !window.isDone, let bytes = try await reader.next() { try await take(window.cut(bytes)) }
-            // If its task is cancelled, a reader ends as if it were complete.
+            // If the task is cancelled, a reader ends as if it had delivered all bytes.
             try Task.checkCancellation()
             try window.check()
             if reader.isShortened, let missing = reader.range?.upperBound {
@@ -126,7 +126,7 @@ extension LocalVault {
         let cursor = try after.map { try Self.read($0, DownloadCursor.init) }
         let queue = vault.downloads
         let page = try await queue.page(after: cursor, limit: Self.checked(limit))
-        // Entries that have left the queue follow the last page.
+        // The last page also contains the entries that have left the queue.
         let ended = page.next == nil ? queue.ended : []
         return DownloadsDocument(
             downloads: (page.downloads + ended).map(DownloadDocument.init), counts: try await queue.counts(),
@@ -166,7 +166,7 @@ extension LocalVault {
         SyncDocument(try await run(order, queues: true))
     }
 
-    /// Runs a subscription without queueing its new titles, which the caller must fetch.
+    /// Runs a subscription without adding its new titles to the download queue. The caller must fetch them.
     package func run(_ order: SyncOrder) async throws -> SyncReport { try await run(order, queues: false) }
 
     private func run(_ order: SyncOrder, queues: Bool) async throws -> SyncReport {
@@ -199,17 +199,19 @@ extension LocalVault {
 // Retention, verification, and settings.
 extension LocalVault {
     package func remove(_ reference: MediaReference, links: Bool) async throws -> RemovalDocument {
-        // The vault can look up the title's id only while it has the title.
+        // The links are looked up before the removal, because the vault can look up a title's id only while it has the
+        // title.
         let named = links ? try await vault.namedLinks(to: reference) : []
         let bytes = try await vault.remove(reference)
         try await revoke(named)
         return RemovalDocument(bytes: bytes, isErased: try await !vault.hasPendingErasure())
     }
 
-    /// Revokes the named links to removed titles, so that no record names the titles.
+    /// Revokes the named links to removed titles, so that no record names these titles.
     ///
-    /// This comes last, because a title that could not be removed must keep its links; for a minute after the removal,
-    /// nobody can fetch the titles again through them.
+    /// The links are revoked after the removal, because a title that could not be removed must keep its links. In the
+    /// meantime, nobody can fetch the titles again through the links, because the vault prevents this for a minute
+    /// after a removal.
     private func revoke(_ links: [AccessGrant]) async throws {
         var known: Set<GrantID> = []
         let each = links.filter { known.insert($0.id).inserted }
@@ -239,7 +241,7 @@ extension LocalVault {
     package func prune(_ limits: LimitsDocument) async throws -> PruneReport {
         try limits.check()
         var wanted = limits.namesAny ? limits.applied() : nil
-        // In a one-time prune, a limit that is not given does not apply.
+        // In a one-time prune, limits that are not given do not apply. A given `minFree` of `default` is resolved here.
         if limits.minFree == .standard { wanted?.minFree = try await vault.standardFree() }
         return try await vault.prune(wanted, isDryRun: limits.dryRun ?? false)
     }
@@ -275,7 +277,7 @@ extension LocalVault {
         try change.limits.check()
         try await change.requireTrustedPrograms()
         let mode = try change.mode.map { try NamedMode($0) }
-        // Either all settings change, or none.
+        // All settings are changed together, so that either all changes take effect or none does.
         let limits: @Sendable (inout StorageLimits) throws -> Void = { $0 = change.limits.applied(to: $0) }
         let policy: @Sendable (() throws -> KeyPolicy) throws -> KeyPolicy = { try change.applied(to: try $0()) }
         let downloads: @Sendable (inout DownloadSettings) throws -> Void = { try change.apply(to: &$0) }
@@ -285,8 +287,8 @@ extension LocalVault {
             do {
                 network = try change.applied(to: try $0())
             } catch let error as VaultError where error.code == .integrity && change.proxy != nil {
-                // A change of the proxy starts from defaults: otherwise, unreadable settings would stay unreadable for
-                // ever.
+                // If the settings are unreadable, a change of the proxy starts from the defaults. Otherwise, they would
+                // stay unreadable forever.
                 network = try change.applied(to: NetworkSettings())
             }
             if change.clientCertificate != nil { try network.clientCertificates.requireMatchingKeys() }
@@ -358,7 +360,8 @@ extension LocalVault {
         return ShredDocument(report)
     }
 
-    /// Returns the named links to a title; none if the reference is unusable, which the shred reports.
+    /// Returns the named links to a title; none if the reference is unusable. The shred itself reports an unusable
+    /// reference.
     private func namedLinks(toShredded title: MediaReference) async throws -> [AccessGrant] {
         do {
             return try await vault.namedLinks(to: title)
@@ -375,9 +378,10 @@ extension LocalVault {
 }
 
 extension VaultError {
-    /// Returns the error as it is reported to clients.
+    /// Returns the error in the form in which it is reported to clients.
     ///
-    /// If the mode allows requests to origins, a byte is missing because its origin did not deliver it.
+    /// If the mode allows requests to origins, a byte is missing only because its origin did not deliver it, so the
+    /// code becomes `unreachable`.
     func told(in mode: VaultMode) -> VaultError {
         var error = self
         if code == .notHeld, mode.allowsRequests { error.code = .unreachable }

@@ -1,19 +1,19 @@
 import MediaVault
 import VaultModel
 
-/// The titles that are shared with one viewer, without their origins.
+/// The titles that are shared with one viewer, with their origins concealed.
 ///
-/// For the viewer, a title that is not shared does not exist.
+/// To the viewer, it seems as if titles that are not shared did not exist.
 struct SharedTitles: Sendable {
     let vault: Vault
     let viewer: ViewerID
 
-    /// The error both for a title that the vault does not have and for one that is not shared.
+    /// The error for a title that the vault does not have, and equally for a title that is not shared.
     static let unknown = VaultError(.notHeld, "there is no such title; list the titles")
 
     /// Returns a title.
     ///
-    /// - Throws: ``unknown``.
+    /// - Throws: ``unknown`` if the title does not exist or is not shared.
     func title(_ id: TitleID) async throws -> ViewedTitleDocument {
         guard vault.viewers.isShared(id, with: viewer), let reference = try? await vault.reference(of: id),
             let title = try await vault.summary(of: reference).flatMap({ ViewedTitleDocument($0, hasRanges: true) })
@@ -21,13 +21,13 @@ struct SharedTitles: Sendable {
         return title
     }
 
-    /// Returns a page of the shared titles that a selection admits, in its order, or by name.
+    /// Returns a page of the shared titles that a selection admits, ordered by name unless another order is selected.
     func page(after cursor: String?, limit: Int?, _ selection: ListSelection) async throws -> ViewedPageDocument {
         let limit = try LocalVault.checked(limit)
         let cursor = try cursor.map { try LocalVault.read($0, ListCursor.init) }
         let titles = try await vault.viewers.summaries(sharedWith: viewer)
         let byID = Dictionary(titles.compactMap { title in title.id.map { ($0, title) } }) { first, _ in first }
-        // URLs are left out, so that neither a search nor an order can reveal what they contain.
+        // The selection does not see URLs, so that neither a search nor an order can reveal their content.
         let page = try selection.page(
             of: byID.values.map { ListedDocument($0).withoutOrigin }, at: Timestamp(seconds: vault.now), after: cursor,
             limit: limit)
@@ -36,9 +36,9 @@ struct SharedTitles: Sendable {
             next: page.next?.description)
     }
 
-    /// Creates a link to each title that reveals nothing about its origin.
+    /// Creates a link to each title. The links reveal nothing about the titles' origins.
     ///
-    /// - Parameter access: the session with which the links end; nil if they are valid until they expire.
+    /// - Parameter access: the session whose end also ends the links; nil if they are valid until they expire.
     func links(to order: LinkOrder, endingWith access: TokenAccess?) async throws -> LinkDocument {
         let details = order.details
         guard details.name == nil else {
@@ -64,7 +64,8 @@ struct SharedTitles: Sendable {
 }
 
 extension VaultError {
-    /// The error as a viewer may see it: many messages reveal where a title comes from, or the system of the service.
+    /// The error in a form that a viewer may see. Many messages are replaced, because they reveal where a title came
+    /// from, or details of the service's system.
     var withoutOrigin: VaultError {
         var told = self
         (told.hint, told.originStatus) = (nil, nil)

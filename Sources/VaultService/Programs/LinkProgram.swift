@@ -11,9 +11,9 @@ package struct LinkProgram: Sendable {
 
     init(_ runner: ProgramRunner) { self.runner = runner }
 
-    /// Makes the program in a vault's settings find new links while the vault is open.
+    /// Makes the program in a vault's settings find new links for as long as the vault is open.
     ///
-    /// - Parameter report: called with a sentence each time the program failed; it must not block.
+    /// - Parameter report: called with a sentence each time the program has failed. The closure must not block.
     package func serve(_ vault: Vault, report: @escaping @Sendable (String) -> Void) {
         vault.setLinkRefresher { [weak vault, self] refused in
             guard let program = try await vault?.programSettings().refresh else { return nil }
@@ -39,21 +39,21 @@ package struct LinkProgram: Sendable {
     }
 }
 
-/// The input for the program: one line of JSON.
+/// The program's input, which is one line of JSON.
 struct LinkQuestion: Codable, Hashable, Sendable {
     let contentID: String
-    /// The status with which the origin refused.
+    /// The status code with which the origin refused the request.
     let status: Int
 }
 
-/// The program's output: one line with a URL, or a JSON object.
+/// The program's output, which is either one line with a URL, or a JSON object.
 struct LinkAnswer: Codable, Hashable, Sendable {
     let url: String
     let headers: [String: String]?
 
     /// Parses the program's output.
     ///
-    /// - Throws: ``ProgramFailure``, which repeats none of the output.
+    /// - Throws: ``ProgramFailure`` if the output has neither form. The reason repeats none of the output.
     static func link(in output: [UInt8]) throws -> FreshLink {
         let text = String(decoding: output, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         guard !text.isEmpty else { throw ProgramFailure(reason: "it printed nothing") }
@@ -69,7 +69,7 @@ struct LinkAnswer: Codable, Hashable, Sendable {
     }
 }
 
-/// Admits a few callers at a time, in order.
+/// Admits a few callers at a time, in the order in which they arrive.
 actor ProgramTurns {
     private var free: Int
     private var waiting: [CheckedContinuation<Void, Never>] = []

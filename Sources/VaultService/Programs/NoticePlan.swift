@@ -1,7 +1,8 @@
 import MediaVault
 import VaultModel
 
-/// Decides which notices to send: it does not repeat one for a while, and limits how many are sent at a time.
+/// Decides which notices to send. It does not repeat a notice for a while, and limits the number that are sent in a
+/// short time.
 struct NoticePlan: Sendable {
     private struct Subject: Hashable {
         let kind: OperatorNotice.Kind
@@ -14,16 +15,18 @@ struct NoticePlan: Sendable {
     private var recent: [Int64] = []
     private var omitted = 0
 
-    /// How long a notice of one kind about one title is not repeated, in seconds.
+    /// How long, in seconds, a notice of the same kind about the same title is not repeated.
     static let quiet: Int64 = 3600
-    /// The same for ``OperatorNotice/Kind/titleExpiring``: longer than a title counts as expiring.
+    /// How long, in seconds, ``OperatorNotice/Kind/titleExpiring`` is not repeated. This is longer than a title counts
+    /// as expiring.
     static let quietOfExpiry: Int64 = 2 * ExpiringTitle.notice
-    /// Maximum notices within ``burstTime``.
+    /// The maximum number of notices within ``burstTime``.
     static let burst = 10
-    /// The seconds in which at most ``burst`` notices are sent.
+    /// The period, in seconds, in which at most ``burst`` notices are sent.
     static let burstTime: Int64 = 600
 
-    /// Returns the notice to send, with the number omitted since the last one; nil if it is not to be sent.
+    /// Returns the notice to send, with the number of notices omitted since the last one; nil if the notice is not to
+    /// be sent.
     mutating func admit(_ notice: OperatorNotice) -> OperatorNotice? {
         let now = notice.time.seconds
         sent = sent.filter { Self.isRecent($0.value, within: Self.quiet(of: $0.key.kind), now) }
@@ -45,7 +48,8 @@ struct NoticePlan: Sendable {
         kind == .titleExpiring ? quietOfExpiry : quiet
     }
 
-    /// Whether a time is at most `seconds` ago; a time in the future, as after a clock was set back, is not.
+    /// Returns whether a time is less than `seconds` ago. A time in the future, which occurs after a clock was set
+    /// back, does not count as recent.
     private static func isRecent(_ time: Int64, within seconds: Int64, _ now: Int64) -> Bool {
         (0..<seconds).contains(now - time)
     }

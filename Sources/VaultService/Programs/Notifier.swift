@@ -2,9 +2,9 @@ import Logging
 import MediaVault
 import VaultModel
 
-/// Notifies the operator's program of a vault's incidents while ``run()`` runs, one notice after the other.
+/// Notifies the operator's program of a vault's incidents while ``run()`` is running, one notice at a time.
 final class Notifier: Sendable {
-    /// An incident, before its title is known.
+    /// An incident whose title has not yet been looked up.
     enum Incident: Sendable {
         case store(StoreEvent)
         case failed(FailedDownload)
@@ -21,9 +21,9 @@ final class Notifier: Sendable {
     private let incidents: AsyncStream<Incident>
     private let noting: AsyncStream<Incident>.Continuation
 
-    /// How often to look for titles that expire soon.
+    /// The interval at which to look for titles that expire soon.
     private static let lookAhead: Duration = .seconds(3600)
-    /// Maximum incidents that wait while the program runs; beyond that, the oldest are kept.
+    /// The maximum number of incidents that wait while the program runs. If there are more, the oldest are kept.
     private static let maxWaiting = 256
 
     init(_ vault: Vault, logger: Logger, runner: ProgramRunner = ProgramRunner()) {
@@ -46,7 +46,7 @@ final class Notifier: Sendable {
         defer { ticking.cancel() }
         var plan = NoticePlan()
         for await incident in incidents {
-            // Without a program, no notice counts as sent.
+            // If there is no program, no notice counts as sent.
             guard let program = try? await vault.programSettings().notify else { continue }
             for notice in await notices(of: incident) {
                 guard let admitted = plan.admit(notice) else { continue }
@@ -69,7 +69,7 @@ final class Notifier: Sendable {
                         + "make it writable, then start the service again")
             ]
         case .damaged(let id):
-            // Damage to a part is reported for its titles.
+            // Damage to a part is reported for each title to which the part belongs.
             var notices: [OperatorNotice] = []
             for title in (try? await vault.titles(of: id)) ?? [id] {
                 let (titleID, name) = await names(of: title)

@@ -1,12 +1,13 @@
 import MediaVault
 import VaultModel
 
-/// A notice for the operator's program, one JSON object on its standard input, without URL queries and keys.
+/// A notice for the operator's program, which reads it from its standard input as one JSON object. A notice contains no
+/// URL queries and no keys.
 struct OperatorNotice: Codable, Hashable, Sendable {
     enum Kind: String, Codable, CaseIterable, Sendable {
-        /// Bytes cannot be stored, because the disk or the space that the limits allow is full.
+        /// Bytes cannot be stored, because the disk is full, or the space that the limits allow is used up.
         case diskFull = "disk-full"
-        /// A download of the queue has failed permanently.
+        /// A queued download has failed permanently.
         case downloadFailed = "download-failed"
         /// Bytes of a title failed their check.
         case damage
@@ -16,13 +17,13 @@ struct OperatorNotice: Codable, Hashable, Sendable {
 
     let kind: Kind
     let time: Timestamp
-    /// The id of the title; null if the notice is not about one.
+    /// The id of the title; null if the notice is not about a title.
     @OrNull var id: TitleID?
     /// The name of the title; null if it has none.
     @OrNull var name: String?
     /// One sentence for a person.
     let message: String
-    /// How many notices were omitted since the last one, because there were too many.
+    /// The number of notices that were omitted since the last one because there were too many.
     var omitted = 0
 
     init(_ kind: Kind, at time: Timestamp, id: TitleID? = nil, name: String? = nil, _ message: String) {
@@ -33,7 +34,7 @@ struct OperatorNotice: Codable, Hashable, Sendable {
 }
 
 extension OperatorNotice {
-    /// Creates a notice that bytes are not stored; nil if the reason requires no action by the operator.
+    /// Creates a notice that bytes are not being stored; returns nil if the reason requires no action by the operator.
     init?(_ event: StoreEvent, at time: Timestamp) {
         guard case .passingThrough(let reason, let sentence) = event, [.diskFull, .capacity].contains(reason) else {
             return nil
@@ -41,7 +42,8 @@ extension OperatorNotice {
         self.init(.diskFull, at: time, sentence)
     }
 
-    /// Creates a notice that a download failed; nil if it will be retried.
+    /// Creates a notice that a download failed, or that the disk is full if that is the reason; returns nil if the
+    /// download failed for another reason and will be retried.
     init?(_ failed: FailedDownload, at time: Timestamp) {
         let (snapshot, error) = (failed.snapshot, failed.error)
         if error.code == .diskFull || error.code == .quotaExceeded {
@@ -52,7 +54,7 @@ extension OperatorNotice {
         }
     }
 
-    /// Returns a notice that bytes of a title were damaged.
+    /// Returns a notice that bytes of a title are damaged.
     static func damage(id: TitleID?, name: String?, at time: Timestamp) -> OperatorNotice {
         OperatorNotice(
             .damage, at: time, id: id, name: name,

@@ -10,7 +10,7 @@ import Musl
 import Darwin
 #endif
 
-/// What the file system reports about a program, or about a folder above it.
+/// The attributes that the file system reports for a program, or for a folder above it.
 struct ProgramFile: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
         case file, folder, other
@@ -19,19 +19,19 @@ struct ProgramFile: Hashable, Sendable {
     let kind: Kind
     /// The id of the owning user.
     let owner: UInt32
-    /// The permission bits, with the sticky bit.
+    /// The permission bits, including the sticky bit.
     let mode: UInt32
-    /// Whether this process may execute it.
+    /// Whether this process may execute the file.
     let isExecutable: Bool
 
-    /// Returns why a program must not be run; nil if it may be.
+    /// Returns the reason why a program must not be run; nil if it may be run.
     ///
-    /// A user who can replace the file or a folder above it could run anything as the vault's user.
+    /// A user who can replace the file or a folder above it could run any program as the vault's user.
     ///
     /// - Parameters:
     ///   - program: the program; nil if there is no such file.
-    ///   - folders: the folders above it.
-    ///   - user: the user of this process.
+    ///   - folders: the folders above the program.
+    ///   - user: the id of the user that this process runs as.
     static func fault(of program: ProgramFile?, in folders: [ProgramFile], user: UInt32) -> String? {
         guard let program else { return "there is no such file" }
         guard program.kind == .file else { return "it is not a regular file" }
@@ -45,21 +45,22 @@ struct ProgramFile: Hashable, Sendable {
 
     private func isTrusted(by user: UInt32) -> Bool { (owner == 0 || owner == user) && mode & 0o022 == 0 }
 
-    /// Whether this is a folder such as `/tmp`, in which only the owner of a file can replace it.
+    /// Whether this is a folder such as `/tmp`, in which a file can be replaced only by its owner.
     private var isSticky: Bool { owner == 0 && mode & 0o1000 != 0 }
 }
 
 extension ProgramFile {
     /// Returns the path, without symbolic links, of a program that may be run. The caller must run this path, because a
-    /// link could be replaced after the check. Blocks.
+    /// link could be replaced after the check. This method blocks.
     ///
-    /// - Parameter examine: returns what the file system reports about a path; nil if it reports nothing.
+    /// - Parameter examine: returns the attributes of the file or folder at a path; nil if the file system reports
+    ///   none.
     /// - Throws: ``ProgramFailure`` if the program must not be run.
     static func trusted(
         at path: String, examining examine: (String) -> ProgramFile? = { ProgramFile(at: $0) }
     ) throws -> String {
         let real = URL(filePath: path).resolvingSymlinksInPath().path
-        // If the file does not exist, the folders are irrelevant.
+        // A missing file is reported first, because the folders above it are then irrelevant.
         let program = examine(real)
         guard program != nil else { throw ProgramFailure(reason: "there is no such file") }
         var folders: [ProgramFile] = []
@@ -94,9 +95,9 @@ extension ProgramFile {
 }
 
 extension SettingsChange {
-    /// Checks the programs that the change names, so that an untrusted one is found before it is needed.
+    /// Checks the programs that the change names, so that an untrusted program is found before it is needed.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if a program must not be run.
     func requireTrustedPrograms() async throws {
         for words in [notifyCommand, refreshCommand].compactMap(\.self) where !words.isEmpty {
             let path = try ProgramInvocation(words).path

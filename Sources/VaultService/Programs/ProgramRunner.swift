@@ -8,21 +8,21 @@ import System
 import SystemPackage
 #endif
 
-/// Runs the operator's programs, without a shell and without inheriting anything from this process.
+/// Runs the operator's programs without a shell. They inherit nothing from this process.
 ///
-/// A program gets its input, two variables and three descriptors. It has its own session, so that it can be killed
-/// together with the processes that it started. Locked memory and the keys in it do not survive the call that replaces
-/// the process.
+/// A program gets its input, two environment variables and three descriptors. It has its own session, so that it can be
+/// killed together with the processes that it started. Locked memory and the keys in it do not survive the system call
+/// that replaces the process image.
 struct ProgramRunner: Sendable {
     /// How long a program may run before it is killed.
     var limit = Self.usualLimit
 
-    /// The time limit in a service.
+    /// The usual time limit of a program.
     static let usualLimit: Duration = .seconds(30)
-    /// Maximum bytes of a program's output.
+    /// The maximum number of bytes in a program's output.
     static let maxOutput = 64 << 10
 
-    /// The whole environment of a program.
+    /// The complete environment of a program.
     private static let environment: Environment = .custom([
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8",
     ])
@@ -30,7 +30,8 @@ struct ProgramRunner: Sendable {
     /// Runs a program, and returns its standard output. Its standard error is discarded.
     ///
     /// - Parameter input: the program's standard input.
-    /// - Throws: ``ProgramFailure``; `CancellationError` if the task was cancelled, after the program was killed.
+    /// - Throws: ``ProgramFailure`` if the program did not succeed, or `CancellationError` if the task was cancelled,
+    ///   after killing the program.
     func run(_ program: ProgramInvocation, input: [UInt8]) async throws -> [UInt8] {
         let (path, limit) = (program.path, limit)
         let file = try await BlockingPool.shared.run { try ProgramFile.trusted(at: path) }
@@ -60,7 +61,7 @@ struct ProgramRunner: Sendable {
                 environment: environment, workingDirectory: "/", platformOptions: options, input: .inputWriter,
                 output: .bytes(limit: maxOutput), error: .discarded
             ) { execution in
-                // A program need not read its input.
+                // A program need not read its input, so a failed write is ignored.
                 _ = try? await execution.standardInputWriter.write(input)
                 try? await execution.standardInputWriter.finish()
             }
@@ -78,7 +79,8 @@ struct ProgramRunner: Sendable {
     }
 }
 
-/// Why a program did not do its work: a part of a sentence, without anything from its output.
+/// The error if a program did not do its work. The reason is part of a sentence, and contains nothing from the
+/// program's output.
 struct ProgramFailure: Error, Hashable, Sendable {
     let reason: String
 }

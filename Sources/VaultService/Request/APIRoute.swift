@@ -1,6 +1,6 @@
 import VaultModel
 
-/// A route under `/api/v1/`, named by the rest of its path, in which `{id}` stands for a resource id.
+/// A route under `/api/v1/`, identified by the rest of its path. In it, `{id}` stands for a resource id.
 enum APIRoute: String, CaseIterable, Sendable {
     case status, readiness, resources, resource, content, downloads, imports, removals, pins, unpins, modes, names,
         prunes, evictions, verifications, settings, history, playbacks
@@ -19,10 +19,10 @@ enum APIRoute: String, CaseIterable, Sendable {
     case positionByID = "resources/{id}/position"
     case openAPI = "openapi.json"
 
-    /// The path on the service, with `{id}` in place of an id.
+    /// The full path, with `{id}` in place of an id.
     var path: String { Self.prefix + rawValue }
 
-    /// Returns the path on the service for the resource with an id.
+    /// Returns the full path for the resource with an id.
     func path(of id: TitleID) -> String { path.replacing(Self.idPlace, with: id.description) }
 
     private static let prefix = "/api/v1/"
@@ -30,7 +30,7 @@ enum APIRoute: String, CaseIterable, Sendable {
     private static let idPlace = "{id}"
     private static let beforeID = prefix + "resources/"
 
-    /// Finds the route of a path; nil if there is none.
+    /// Finds the route for a path; returns nil if there is none.
     init?(path: some StringProtocol) {
         guard path.hasPrefix(Self.prefix) else { return nil }
         if let id = Self.id(inPath: path) {
@@ -47,7 +47,7 @@ enum APIRoute: String, CaseIterable, Sendable {
         }
     }
 
-    /// Selects the route that lists and revokes the grants of a family.
+    /// Creates the route that lists and revokes a family's grants.
     init(_ family: AccessGrant.Family) {
         self =
             switch family {
@@ -57,13 +57,13 @@ enum APIRoute: String, CaseIterable, Sendable {
             }
     }
 
-    /// Returns the id of the resource that a path names; nil if it names none.
+    /// Returns the id of the resource that a path names; nil if the path names none.
     static func id(inPath path: some StringProtocol) -> TitleID? {
         guard path.hasPrefix(beforeID) else { return nil }
         return TitleID(String(path.dropFirst(beforeID.count).prefix { $0 != "/" }))
     }
 
-    /// The supported methods, including HEAD for each GET whose answer has an end.
+    /// The supported methods. HEAD is supported wherever GET has an answer that ends.
     var methods: [String] {
         switch self {
         case .status, .history, .readiness, .resources, .evictions, .playbacks, .audit, .keys, .contentByID,
@@ -87,8 +87,8 @@ enum APIRoute: String, CaseIterable, Sendable {
         }
     }
 
-    /// Returns the least token scope that allows a method: admin, unless less is known to suffice; nil if it needs no
-    /// token.
+    /// Returns the least token scope that allows a method; nil if it needs no token. The scope is `admin` unless a
+    /// lesser one is known to suffice.
     func scope(for method: String) -> AccessScope? {
         let asks = ["GET", "HEAD"].contains(method)
         return switch self {
@@ -97,17 +97,19 @@ enum APIRoute: String, CaseIterable, Sendable {
             .read
         case .settings, .downloads, .subscriptions, .resourceByID, .coverByID: asks ? .read : .admin
         case .content, .contentByID, .positions, .positionByID: .play
-        // The list reveals who has links. A token with the scope `play` creates links that end with it.
+        // The list reveals who has links. A token with the scope `play` may create links, because they end with the
+        // token.
         case .links: method == "POST" ? .play : .admin
         // A browser that signs in has no credential yet.
         case .sessions: method == "POST" ? nil : .admin
-        // It shows and ends only the session that the request itself presents.
+        // This route shows and ends only the session whose secret the request presents.
         case .session: .metrics
         default: .admin
         }
     }
 
-    /// Returns whether a signed-in viewer may use a method; the answer is limited to what is shared with them.
+    /// Returns whether a signed-in viewer may use a method. The answer is limited to titles that are shared with the
+    /// viewer.
     func isForViewers(_ method: String) -> Bool {
         switch self {
         case .resources, .positions, .positionByID, .events, .tickets, .session: true

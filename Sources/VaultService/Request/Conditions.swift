@@ -2,13 +2,13 @@ import VaultModel
 
 /// The conditions of a request (RFC 9110 §13).
 struct Conditions: Hashable, Sendable {
-    /// The result of the conditions for one representation.
+    /// The result of evaluating the conditions for a representation.
     enum Verdict: Hashable {
         /// The conditions hold, so the request is answered.
         case hold
-        /// The client already has the representation: 304.
+        /// The client already has the representation, so the answer is 304.
         case notModified
-        /// A condition fails: 412.
+        /// A condition fails, so the answer is 412.
         case failed
     }
 
@@ -18,9 +18,9 @@ struct Conditions: Hashable, Sendable {
     private let ifUnmodifiedSince: HTTPDate?
     private let ifRange: [String]
 
-    /// Parses the values of the fields; an invalid or repeated date is ignored.
+    /// Parses the fields' values. An invalid or repeated date is ignored.
     ///
-    /// - Parameter now: seconds since 1970.
+    /// - Parameter now: the current time in seconds since 1970.
     init(
         ifMatch: [String] = [], ifNoneMatch: [String] = [], ifModifiedSince: [String] = [],
         ifUnmodifiedSince: [String] = [], ifRange: [String] = [], now: Int64
@@ -41,12 +41,13 @@ struct Conditions: Hashable, Sendable {
         ifMatch != nil || ifNoneMatch != nil || ifModifiedSince != nil || ifUnmodifiedSince != nil
     }
 
-    /// Whether the range depends on the representation, by `If-Range`.
+    /// Whether `If-Range` makes the range depend on the representation.
     var hasRange: Bool { !ifRange.isEmpty }
 
-    /// Evaluates the conditions in the order of RFC 9110 §13.2.2: a tag overrides the date beside it.
+    /// Evaluates the conditions in the order of RFC 9110 §13.2.2, so that a tag overrides the corresponding date.
     ///
-    /// - Parameter lastModified: the modification date; nil if unknown, in which case conditions on dates are ignored.
+    /// - Parameter lastModified: the modification date; nil if it is unknown, in which case conditions on dates are
+    ///   ignored.
     func verdict(on tag: EntityTag, _ lastModified: HTTPDate?) -> Verdict {
         if let ifMatch {
             guard ifMatch.contains(where: { $0.matchesStrongly(tag) }) else { return .failed }
@@ -61,16 +62,17 @@ struct Conditions: Hashable, Sendable {
         return .hold
     }
 
-    /// Returns whether a range applies to the representation with this tag (RFC 9110 §13.1.5).
+    /// Returns whether a range applies to the representation that has this tag (RFC 9110 §13.1.5).
     ///
-    /// Only strong comparison counts. A date is not a strong validator: each representation has a tag to use instead.
+    /// Tags are compared strongly. A date in `If-Range` never matches, because it is not a strong validator, and each
+    /// representation has a tag to use instead.
     func rangeCounts(for tag: EntityTag) -> Bool {
         ifRange.isEmpty || ifRange.count == 1 && (EntityTag(ifRange[0])?.matchesStrongly(tag) ?? false)
     }
 }
 
 extension NamedTags {
-    /// Returns whether an existing representation has one of the tags, by the given comparison.
+    /// Returns whether an existing representation matches one of the tags, according to `matches`.
     fileprivate func contains(where matches: (EntityTag) -> Bool) -> Bool {
         switch self {
         case .any: true
@@ -81,19 +83,19 @@ extension NamedTags {
 
 /// The representations that `If-Match` or `If-None-Match` names (RFC 9110 §13.1.1, §13.1.2).
 enum NamedTags: Hashable, Sendable {
-    /// Any existing representation: `*`.
+    /// Any existing representation, written as `*`.
     case any
-    /// Representations with one of these tags; a field that is not a list of tags names none.
+    /// The representations that have one of these tags. A field that is not a list of tags yields no tags.
     case tags([EntityTag])
 
-    /// Parses the values of all such fields of a request; nil if there are none.
+    /// Parses the values of all of a request's fields of the same name; returns nil if there are none.
     init?(_ values: [String]) {
         guard !values.isEmpty else { return nil }
         let list = values.joined(separator: ",")
         self = list.trimmingBlanks() == "*" ? .any : .tags(Self.tags(list) ?? [])
     }
 
-    /// Parses a list of tags, in which a comma within quotes belongs to its tag.
+    /// Parses a list of tags, in which a comma within quotation marks is part of a tag.
     private static func tags(_ list: String) -> [EntityTag]? {
         var tags: [EntityTag] = []
         var rest = list.utf8[...]

@@ -2,9 +2,9 @@ import VaultModel
 
 /// The host and port on which the service listens.
 package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
-    /// A host name or IP address; an IPv6 address without brackets.
+    /// The host name or IP address. An IPv6 address has no brackets.
     package let host: String
-    /// The port; 0 selects a free one.
+    /// The port, or 0 to let the system select a free one.
     package let port: Int
 
     package init(host: String, port: Int) {
@@ -29,7 +29,7 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
         self.init(host: String(host), port: Int(port))
     }
 
-    /// Whether only this machine can connect.
+    /// Whether only clients on this machine can connect.
     package var isLoopback: Bool {
         if host == "::1" || host.isEqualIgnoringCase("localhost") { return true }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)

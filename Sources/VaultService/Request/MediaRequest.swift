@@ -1,17 +1,17 @@
 import HTTPTypes
 import VaultModel
 
-/// A request for a resource: its method, range and conditions.
+/// A request for a resource, consisting of its method, range and conditions.
 struct MediaRequest: Hashable, Sendable {
     enum Method: Hashable, Sendable { case get, head }
 
-    /// The requested bytes, before the representation is known.
+    /// The requested bytes, as determined before the representation is known.
     enum Wanted: Hashable, Sendable {
-        /// Everything, because there is no range, or it must be ignored.
+        /// All bytes, because there is no range, or the range must be ignored.
         case whole
         /// One range.
         case single(RequestedRange)
-        /// Two ranges or more.
+        /// Two or more ranges.
         case several([RequestedRange])
         /// A range that no representation can satisfy.
         case nothing
@@ -21,7 +21,7 @@ struct MediaRequest: Hashable, Sendable {
     let wanted: Wanted
     let conditions: Conditions
 
-    /// Parses the fields of a request; several `Range` lines request everything.
+    /// Parses a request's fields. If there are several `Range` lines, the whole resource is requested.
     init(method: Method, range: [String] = [], conditions: Conditions = .none) {
         self.method = method
         self.conditions = conditions
@@ -35,10 +35,11 @@ struct MediaRequest: Hashable, Sendable {
         }
     }
 
-    /// Whether an answer with media starts at the first byte, so that it shows what kind of media it is.
+    /// Whether an answer with media starts at the first byte, so that the answer shows the kind of content.
     var showsBeginning: Bool { immediateRange.map { $0 == .whole || $0.firstByte == 0 } ?? false }
 
-    /// The range to open at once; nil if the answer depends on the representation, whose facts must be known first.
+    /// The range that can be opened at once; nil if the answer depends on the representation, whose facts must be known
+    /// first.
     var immediateRange: RequestedRange? {
         guard method == .get, !conditions.hasAny else { return nil }
         return switch wanted {
@@ -52,7 +53,7 @@ struct MediaRequest: Hashable, Sendable {
 extension MediaRequest {
     /// Parses a request for media.
     ///
-    /// - Parameter now: seconds since 1970.
+    /// - Parameter now: the current time in seconds since 1970.
     init(_ method: Method, _ fields: HTTPFields, now: Int64) {
         self.init(
             method: method, range: fields[values: .range],
@@ -63,18 +64,18 @@ extension MediaRequest {
     }
 }
 
-/// The bytes that answer a request, once the representation is known.
+/// The bytes that answer a request, as determined once the representation is known.
 enum Selection: Hashable, Sendable {
-    /// Everything.
+    /// All bytes.
     case whole
     /// One range.
     case single(RequestedRange)
-    /// Several ranges that do not overlap, in the requested order.
+    /// Several ranges, which do not overlap, in the requested order.
     case several([ByteRange])
-    /// No existing bytes: 416.
+    /// No existing bytes, so the answer is 416.
     case nothing
 
-    /// Creates the selection for a request that does not depend on the representation.
+    /// Creates the selection from the requested bytes alone. Several ranges select the whole.
     init(_ wanted: MediaRequest.Wanted) {
         self =
             switch wanted {
@@ -84,13 +85,13 @@ enum Selection: Hashable, Sendable {
             }
     }
 
-    /// Creates the selection for a request, given its representation.
+    /// Creates the selection for a request, given the facts of its representation.
     init(_ request: MediaRequest, of facts: MediaFacts) {
         guard request.conditions.rangeCounts(for: facts.entityTag) else {
             self = .whole
             return
         }
-        // Each part states its position in the whole, so the length must be known.
+        // Each part of an answer states its position in the whole, so the length must be known.
         guard case .several(let ranges) = request.wanted, let length = facts.information.length, !facts.isWholeAnswer
         else {
             self.init(request.wanted)
@@ -107,9 +108,9 @@ enum Selection: Hashable, Sendable {
 }
 
 extension RequestedRange {
-    /// Whether it requests at least one of the last bytes.
+    /// Whether this is a suffix range of at least one byte.
     ///
-    /// For an empty representation, that is everything (RFC 9110 §14.1.2).
+    /// For an empty representation, such a range is the whole representation (RFC 9110 §14.1.2).
     var isSuffix: Bool {
         guard case .suffix(let count) = self else { return false }
         return count > 0
@@ -117,6 +118,6 @@ extension RequestedRange {
 }
 
 extension ByteRange {
-    /// The range as a request names it; it must not be empty.
+    /// The range in the form that a request uses. The range must not be empty.
     var asRequested: RequestedRange { .closed(first: lowerBound, last: upperBound - 1) }
 }

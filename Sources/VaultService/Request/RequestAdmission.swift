@@ -3,16 +3,18 @@ import MediaVault
 import NIOCore
 import VaultModel
 
-/// The decision on one request, made from its head: whether to answer it, and which media it is for.
+/// The decision on a request, made from its head. It states whether to answer the request, and which media is
+/// requested.
 ///
-/// ``RequestGate`` makes the decision once, and it travels with the request to the code that answers. It is an object
-/// because an idle connection keeps the frames of its last answer, which copies of a large value would enlarge.
+/// ``RequestGate`` makes the decision once, and the decision is passed along with the request to the code that answers.
+/// It is an object because an idle connection keeps the stack frames of its last answer, which copies of a large value
+/// would enlarge.
 final class RequestAdmission: Sendable {
     /// The only request to which the decision applies.
     let request: HTTPRequest
     let route: Route
     let verdict: RequestGate.Verdict
-    /// The requested media; nil unless the request was admitted, and its capability is valid.
+    /// The requested media; nil unless the request was admitted and its capability is valid.
     let media: RequestedMedia?
     let arrival: ContinuousClock.Instant
     /// The time of arrival, in seconds since 1970.
@@ -27,11 +29,11 @@ final class RequestAdmission: Sendable {
     }
 }
 
-/// The media that a request with a valid capability asks for.
+/// The media that is requested with a valid capability.
 final class RequestedMedia: Sendable {
     let request: MediaRequest
     let link: TokenIssuer.Admission
-    /// The requested bytes, if they are held and can be opened at once; the responder does not look for them again.
+    /// The requested bytes, if they are held and can be opened at once. The responder does not look them up again.
     let held: HeldMedia?
 
     init(request: MediaRequest, link: TokenIssuer.Admission, held: HeldMedia?) {
@@ -39,18 +41,18 @@ final class RequestedMedia: Sendable {
     }
 }
 
-/// A target whose capability was verified, kept for the next request of its connection.
+/// A target whose capability was verified, kept for the next request on the same connection.
 struct VerifiedTarget: Sendable {
     let target: String
     let link: TokenIssuer.Admission
 }
 
 extension RequestGate {
-    /// Decides on a request.
+    /// Decides whether to answer a request, and verifies the capability in its target.
     ///
     /// - Parameters:
     ///   - listener: the address at which the request arrived.
-    ///   - verified: the target of the connection's last request, which is verified again only if necessary.
+    ///   - verified: the verified target of the connection's last request. It is verified again only if necessary.
     func admit(
         _ request: HTTPRequest, at listener: SocketAddress?, _ verified: inout VerifiedTarget?
     ) -> RequestAdmission {
@@ -73,13 +75,14 @@ extension RequestGate {
             request: request, route: route, verdict: verdict, media: media, arrival: arrival, now: now)
     }
 
-    /// Returns whether an earlier decision still holds: links expire and may be revoked, and a vault may be locked.
+    /// Returns whether an earlier decision still holds. In the meantime, the link may have expired or been revoked, or
+    /// the vault may have been locked.
     func holds(_ admission: RequestAdmission) -> Bool {
         guard let media = admission.media else { return true }
         return vault.isValid(media.link, now: vault.now)
     }
 
-    /// Returns what a target's capability admits; nil if it is invalid.
+    /// Returns the admission that a target's capability grants; nil if the capability is invalid.
     private func link(
         in target: String, _ now: Int64, _ verified: inout VerifiedTarget?
     ) -> TokenIssuer.Admission? {

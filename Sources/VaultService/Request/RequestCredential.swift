@@ -10,12 +10,12 @@ enum RequestCredential: Hashable {
     case token(String)
     /// A ticket in the query, for the event feed.
     case ticket(String)
-    /// The cookie and the proof of a session.
+    /// A session's cookie and proof.
     case session(SessionSecret)
 
     /// - Parameters:
     ///   - authorization: the values of the `Authorization` fields.
-    ///   - target: the target of the request; only an event feed's target has a ticket.
+    ///   - target: the request's target. Only the event feed's target can contain a ticket.
     ///   - session: the session secret in the browser's fields.
     init(authorization: [String], target: String, route: Route, session: SessionSecret? = nil) {
         if authorization.count == 1, let token = BearerToken.read(authorization[0]) {
@@ -34,7 +34,7 @@ enum RequestCredential: Hashable {
 
 /// The token of an `Authorization` field (RFC 6750 §2.1).
 enum BearerToken {
-    /// Returns the token; nil if the field is absent, or contains something else.
+    /// Returns the token; nil if the field is absent or does not contain a token.
     static func read(_ authorization: String?) -> String? {
         guard let authorization, let blank = authorization.firstIndex(of: " "),
             authorization[..<blank].isEqualIgnoringCase("Bearer")
@@ -43,7 +43,7 @@ enum BearerToken {
     }
 }
 
-/// The cookie of a session (RFC 6265bis), and the field with its proof.
+/// The cookie of a session (RFC 6265bis), and the field that carries the session's proof.
 struct SessionCookie: Hashable, Sendable {
     /// The name of the cookie.
     let name: String
@@ -52,17 +52,17 @@ struct SessionCookie: Hashable, Sendable {
     private let isSecure: Bool
 
     /// - Parameters:
-    ///   - port: the port of the service: browsers send a cookie to every port of its host, so the services on one
-    ///     machine need different names.
-    ///   - isSecure: whether the service speaks TLS.
+    ///   - port: the service's port, which is part of the cookies' names. Browsers send a cookie to every port of its
+    ///     host, so the services on one machine need different names.
+    ///   - isSecure: whether the service uses TLS.
     init(port: Int, isSecure: Bool) {
         name = (isSecure ? "__Host-" : "") + "mediavault-\(port)"
         deviceName = (isSecure ? "__Secure-" : "") + "mediavault-device-\(port)"
         self.isSecure = isSecure
     }
 
-    /// Returns the secret of a request's session; nil unless the request has exactly one proof, and the matching
-    /// cookie.
+    /// Returns the session secret that a request presents; nil unless the request has exactly one proof, and a cookie
+    /// that matches the proof.
     func secret(in fields: HTTPFields) -> SessionSecret? {
         guard let name = HTTPField.Name.sessionProof else { return nil }
         let proofs = fields[values: name]
@@ -72,15 +72,15 @@ struct SessionCookie: Hashable, Sendable {
         return SessionSecret(cookie: cookie, proof: proofs[0])
     }
 
-    /// Returns whether cookie and proof name the same session: after a prefix of four characters, both have its id, and
-    /// the id's first 21 base64 characters encode nothing else.
+    /// Returns whether a cookie and a proof belong to the same session. In both, the session's id follows a prefix of
+    /// four characters, and the id's first 21 base64 characters encode nothing else.
     private static func areOfOneSession(_ cookie: String, _ proof: String) -> Bool {
         func id(_ text: String) -> [UInt8] { Array(text.utf8.dropFirst(4).prefix(21)) }
         return cookie.utf8.count == proof.utf8.count && id(cookie) == id(proof)
     }
 
-    /// Returns all of the cookie's values in the `Cookie` fields: another service on the same host may have set any
-    /// number of them, with other paths, and browsers send those first.
+    /// Returns all of the cookie's values in the `Cookie` fields. There may be several, because another service on the
+    /// same host may have set cookies of the same name with other paths, which browsers send first.
     func values(in fields: [String]) -> [String] { values(of: name, in: fields) }
 
     private func values(of name: String, in fields: [String]) -> [String] {
@@ -93,12 +93,12 @@ struct SessionCookie: Hashable, Sendable {
 
     /// Returns the value of `Set-Cookie` that sets the cookie.
     ///
-    /// - Parameter lifetime: in seconds.
+    /// - Parameter lifetime: how long the browser keeps the cookie, in seconds.
     func begun(_ value: String, lifetime: Int64) -> String {
         "\(name)=\(value); Path=/; Max-Age=\(lifetime); HttpOnly; SameSite=Strict" + (isSecure ? "; Secure" : "")
     }
 
-    /// Returns the marks of the viewers who have signed in with the browser.
+    /// Returns the marks that show which viewers have signed in with the browser.
     func marks(in fields: HTTPFields) -> [DeviceMark] {
         values(of: deviceName, in: fields[values: .cookie]).compactMap { DeviceMark($0) }
     }
@@ -110,7 +110,7 @@ struct SessionCookie: Hashable, Sendable {
             + "SameSite=Strict" + (isSecure ? "; Secure" : "")
     }
 
-    /// In seconds; browsers keep no cookie for longer than 400 days.
+    /// How long a browser keeps the mark, in seconds. Browsers keep no cookie for longer than 400 days.
     private static let deviceLifetime = 400 * 86_400
 
     /// The value of `Set-Cookie` that deletes the cookie.
@@ -118,6 +118,6 @@ struct SessionCookie: Hashable, Sendable {
 }
 
 extension HTTPField.Name {
-    /// The field in which a page sends the proof of its session.
+    /// The field in which a page sends its session's proof.
     static let sessionProof = HTTPField.Name("X-Session-Proof")
 }

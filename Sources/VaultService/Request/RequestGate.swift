@@ -4,15 +4,15 @@ import MediaVault
 import NIOCore
 import VaultModel
 
-/// Checks a request before anything is looked up for it: its host, its sender and its capability.
+/// Checks a request's host, sender and capability before anything is looked up for the request.
 struct RequestGate: Sendable {
-    /// The result of the checks of host and sender.
+    /// The result of checking a request's host and sender.
     enum Verdict {
         /// The request is refused with this answer.
         case refused(Answer)
-        /// The request is a page's preflight, which asks what the page may send.
+        /// The request is a preflight, with which a browser asks what a page may send.
         case preflight(CORSGrant)
-        /// The request continues; if there is a grant, its page may read the answer.
+        /// The request continues. If there is a grant, the page that it names may read the answer.
         case admitted(CORSGrant?)
     }
 
@@ -20,9 +20,10 @@ struct RequestGate: Sendable {
     private let pages: CrossSiteCheck
     private let isSecure: Bool
     private let strictTransport: StrictTransport
-    /// Whether the service may serve its pages: over plain HTTP, another machine on the way could read and change them.
+    /// Whether the service may serve its pages. It may not over plain HTTP that other machines can reach, because a
+    /// machine on the network between could read and change them.
     let servesPages: Bool
-    /// Whether an answer that has begun continues to its end after its viewer loses the right to it.
+    /// Whether an answer that has begun continues to its end even if its viewer loses the right to it.
     let letsFinish: Bool
     /// The vault that issued the capabilities.
     let vault: Vault
@@ -39,7 +40,7 @@ struct RequestGate: Sendable {
         pages = try CrossSiteCheck(allowing: configuration.allowedOrigins)
     }
 
-    /// Returns scheme, host and port of the service, as a request names them.
+    /// Returns the service's scheme, host and port, as a request names them.
     func origin(of request: HTTPRequest) -> String {
         "\(isSecure ? "https" : "http")://\((request.hosts.first ?? "").lowercased())"
     }
@@ -63,7 +64,7 @@ struct RequestGate: Sendable {
         return HTTPField.Name.secFetchSite.flatMap { request.headerFields[$0] } == "same-origin"
     }
 
-    /// The destinations at which a browser would run content or apply it to a page (Fetch Metadata); media is never
+    /// The destinations at which a browser would run content or apply it to a page (Fetch Metadata). Media is never
     /// meant for them, whatever an origin sent.
     private static let running: Set<String> = [
         "audioworklet", "paintworklet", "script", "serviceworker", "sharedworker", "style", "worker", "xslt",
@@ -71,7 +72,7 @@ struct RequestGate: Sendable {
 
     func verdict(on request: HTTPRequest, about route: Route, at listener: SocketAddress?) -> Verdict {
         let names = request.hosts
-        // No page can reach a socket file, so any single name is accepted there.
+        // No web page can reach a socket file, so any single host name is accepted there.
         switch hosts.verdict(on: names, port: listener?.pathname == nil ? listener?.port ?? 0 : nil) {
         case .malformed: return .refused(ErrorAnswer.malformedHost)
         case .foreign: return .refused(ErrorAnswer.misdirectedHost)
@@ -87,7 +88,7 @@ struct RequestGate: Sendable {
             referer: fields[.referer], own: origin(of: request))
         {
         case .own: break
-        // A link on any site may lead to the pages, which are the same for everyone.
+        // Any site may link to the service's pages, which are the same for everyone.
         case .allowed where route == .page, .foreign where route == .page: break
         case .allowed(let origin) where route.isAllowedForPages:
             let grant = CORSGrant(origin: origin)
@@ -110,7 +111,7 @@ extension HTTPField.Name {
 }
 
 extension HTTPRequest {
-    /// The values of all its `Host` fields; the library keeps the first separately.
+    /// The values of all of the request's `Host` fields. The HTTP library stores the first one separately.
     fileprivate var hosts: [String] {
         (authority.map { [$0] } ?? []) + headerFields.filter { $0.name.canonicalName == "host" }.map(\.value)
     }
@@ -119,9 +120,9 @@ extension HTTPRequest {
         headerFields[.contentLength].map { $0 != "0" } ?? (headerFields[.transferEncoding] != nil)
     }
 
-    /// Whether the request cannot change anything, has no body, or declares the body as JSON.
+    /// Whether the request cannot change anything, has no body, or declares its body as JSON.
     ///
-    /// A page's form, which a browser sends without a preflight, has another type.
+    /// A web page's form, which a browser sends without a preflight, has a body of another type.
     var hasAcceptableBody: Bool {
         method == .get || method == .head || method == .options || !hasBody
             || (headerFields[.contentType] ?? "").prefix { $0 != ";" }.trimmingBlanks()
@@ -129,15 +130,15 @@ extension HTTPRequest {
     }
 }
 
-/// Checks the `Host` that a request names.
+/// Checks the host that a request names.
 ///
-/// Only this check stops a page whose own host name resolves to this machine (DNS rebinding).
+/// Only this check stops a web page whose own host name resolves to this machine (DNS rebinding).
 struct HostCheck: Sendable {
     enum Verdict: Hashable {
         case allowed
-        /// Missing, empty or repeated.
+        /// The `Host` field is missing, empty or repeated.
         case malformed
-        /// Another host name, or another port.
+        /// The field names another host or port.
         case foreign
     }
 
@@ -145,8 +146,8 @@ struct HostCheck: Sendable {
     private let defaultPort: Int
 
     /// - Parameters:
-    ///   - hostNames: names in addition to those of this machine, without a port.
-    ///   - isSecure: whether the listener speaks TLS.
+    ///   - hostNames: the accepted names in addition to those of this machine, without a port.
+    ///   - isSecure: whether the listener uses TLS.
     init(hostNames: [String] = [], isSecure: Bool = false) throws {
         defaultPort = isSecure ? 443 : 80
         for name in hostNames {
@@ -158,9 +159,9 @@ struct HostCheck: Sendable {
         names = Set(["127.0.0.1", "localhost", "[::1]"] + hostNames.map { $0.lowercased() })
     }
 
-    /// Checks the `Host` fields of a request.
+    /// Checks a request's `Host` fields.
     ///
-    /// - Parameter port: the port of the listener; nil if it has none, so that any name is accepted.
+    /// - Parameter port: the listener's port; nil if it has none, in which case any name is accepted.
     func verdict(on fields: [String], port: Int?) -> Verdict {
         guard fields.count == 1, let field = fields.first, !field.isEmpty else { return .malformed }
         guard let port else { return .allowed }
@@ -171,17 +172,18 @@ struct HostCheck: Sendable {
     }
 }
 
-/// Checks whether a web page sent a request, and whether that page may.
+/// Checks whether a web page sent a request, and whether that page is allowed to.
 ///
-/// Pages can send many requests without permission to read the answers, and only the browser's fields identify them.
-/// Programs other than browsers do not send these fields; only their capability identifies them.
+/// Web pages can send many kinds of requests without permission to read the answers, and only the fields that the
+/// browser adds identify the page. Programs other than browsers do not send these fields, so they are judged only by
+/// their capability.
 struct CrossSiteCheck: Sendable {
     enum Verdict: Hashable {
-        /// Either no page sent it, or one of the service's own.
+        /// No page, or one of the service's own pages, sent the request.
         case own
-        /// A page of this origin, which the operator allowed, sent it.
+        /// A page of this origin, which the operator allowed, sent the request.
         case allowed(String)
-        /// Another page sent it.
+        /// Another page sent the request.
         case foreign
     }
 
@@ -191,7 +193,7 @@ struct CrossSiteCheck: Sendable {
     var allowsAny: Bool { !origins.isEmpty }
 
     /// - Parameter origins: the allowed origins, such as `https://kiosk.example`.
-    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument`` if one is not an origin.
+    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument`` if one of the texts is not an origin.
     init(allowing origins: [String] = []) throws {
         self.origins = Set(
             try origins.map { text in
@@ -205,12 +207,13 @@ struct CrossSiteCheck: Sendable {
             })
     }
 
-    /// Checks the fields of a request that identify its sender.
+    /// Checks the fields that identify a request's sender.
     ///
     /// - Parameters:
     ///   - origin: the values of `Origin`.
-    ///   - site: `Sec-Fetch-Site`.
-    ///   - referer: `Referer`, which a page can omit but not forge; for `<video src>`, nothing else names the page.
+    ///   - site: the value of `Sec-Fetch-Site`.
+    ///   - referer: the value of `Referer`, which a page can omit but not forge. For `<video src>`, no other field
+    ///     names the page.
     ///   - own: the service's own origin, with the host that the request names.
     func verdict(
         origin: [String], site: String?, referer: @autoclosure () -> String?, own: @autoclosure () -> String
@@ -237,10 +240,10 @@ struct CORSGrant: Hashable, Sendable {
     private static let readable = "Accept-Ranges, Cache-Status, Content-Length, Content-Range, ETag, Server-Timing"
     private static let sendable =
         "If-Match, If-Modified-Since, If-None-Match, If-Range, If-Unmodified-Since, Range"
-    /// How many seconds a browser may reuse the answer to a preflight.
+    /// How long, in seconds, a browser may reuse the answer to a preflight.
     private static let validity = "600"
 
-    /// Lets the page read an answer, and show the media in it.
+    /// Adds the fields that let the page read an answer and show the media in it.
     func mark(_ fields: inout HTTPFields) {
         set("Access-Control-Allow-Origin", origin, in: &fields)
         set("Access-Control-Expose-Headers", Self.readable, in: &fields)
@@ -257,7 +260,7 @@ struct CORSGrant: Hashable, Sendable {
         set("Access-Control-Allow-Headers", Self.sendable, in: &response.headers)
         set("Access-Control-Max-Age", Self.validity, in: &response.headers)
         set("Cache-Control", "no-store", in: &response.headers)
-        // Browsers ask separately whether a public page may reach a private network.
+        // With this field, browsers ask whether a public page may reach a private network.
         if HTTPField.Name("Access-Control-Request-Private-Network").map({ request.headers[$0] }) == "true" {
             set("Access-Control-Allow-Private-Network", "true", in: &response.headers)
         }

@@ -1,7 +1,7 @@
 import Foundation
 import VaultModel
 
-/// The route of a request target, parsed from its raw text because a router would lose empty path segments.
+/// The route of a request's target. It is parsed from the raw target, because a router would drop empty path segments.
 enum Route: Hashable, Sendable {
     case media, health, readiness, metrics, page, unknown
     case api(APIRoute)
@@ -25,7 +25,7 @@ enum Route: Hashable, Sendable {
         }
     }
 
-    /// The name of the route in the log and in the metrics.
+    /// The route's name in the log and the metrics.
     var word: String {
         switch self {
         case .media: "media"

@@ -1,21 +1,22 @@
 import VaultModel
 
-/// Decides when to tell browsers to use only TLS (HSTS, RFC 6797).
+/// Decides whether to tell browsers to use only TLS (HSTS, RFC 6797).
 ///
-/// A browser applies this policy to a whole host name, at every port. By default, the service therefore sends it only
-/// under a name of its own: one that the operator gave it, at the HTTPS port. At another port, the name may belong to a
-/// machine whose other services use plain HTTP, so the operator decides.
+/// A browser applies this policy to every port of a host name. By default, the service therefore sends the policy only
+/// at the HTTPS port, and only for a name that the operator gave the service. A service at another port may share its
+/// host name with services that use plain HTTP, so the operator decides there.
 struct StrictTransport: Hashable, Sendable {
-    /// The names that the operator gave the service, except addresses and `localhost`.
+    /// The host names that the operator gave the service, except addresses and `localhost`.
     private let names: Set<String>
     private let atOtherPorts: Bool
 
-    /// Thirty days: a name that moves to a service without TLS becomes usable again within that time.
+    /// The policy, which applies for thirty days. A name that moves to a service without TLS becomes usable again
+    /// within that time.
     static let policy = "max-age=2592000"
     private static let port = 443
 
     /// - Parameters:
-    ///   - hostNames: the names in addition to those of this machine, without a port.
+    ///   - hostNames: the service's names in addition to those of this machine, without a port.
     ///   - choice: whether to send the policy at any port; nil for the HTTPS port only.
     init(hostNames: [String], isSecure: Bool, choice: Bool?) {
         names = isSecure && choice != false ? Set(hostNames.map { $0.lowercased() }.filter(Self.isName)) : []
@@ -25,8 +26,8 @@ struct StrictTransport: Hashable, Sendable {
     /// Returns whether an answer carries the policy.
     ///
     /// - Parameters:
-    ///   - host: the host that the request names, with its port.
-    ///   - port: the listener's port; nil if it has none.
+    ///   - host: the host and port that the request names.
+    ///   - port: the listener's port; nil if the listener has none.
     func applies(to host: String, port: Int?) -> Bool {
         guard let port, port == Self.port || atOtherPorts else { return false }
         let end = ":\(port)"

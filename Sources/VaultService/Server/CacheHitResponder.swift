@@ -6,17 +6,17 @@ import NIOCore
 import NIOHTTPTypes
 import VaultModel
 
-/// Answers requests for a few bytes of media that is held, fresh and in memory.
+/// Answers requests for a few bytes of media that are held, fresh and in memory.
 ///
-/// Most of the requests that players repeat are of this kind. ``ServiceResponder`` answers all others, including
+/// Most of the requests that players repeat are of this kind. ``ServiceResponder`` answers all others, and reports all
 /// errors.
 struct CacheHitResponder: Sendable {
-    /// Decides on requests.
+    /// The gate that decides whether requests are admitted.
     let gate: RequestGate
     private let responder: ServiceResponder
     private let logger: Logger
 
-    /// Maximum bytes of an answer: the memory that a stalled client may occupy.
+    /// The maximum number of bytes in an answer, which bounds the memory that a stalled client can occupy.
     private static let maxBytes = 256 << 10
 
     init(_ responder: ServiceResponder, logger: Logger) {
@@ -25,12 +25,12 @@ struct CacheHitResponder: Sendable {
         self.logger = logger
     }
 
-    /// Makes the handler that answers a connection's requests with this responder.
+    /// A closure that creates a connection's handler, which answers requests with this responder.
     var makeHandler: @Sendable () -> any RemovableChannelHandler { { CacheHitHandler(self) } }
 
-    /// Returns the answer to a GET without a body, without waiting; nil if ``ServiceResponder`` must answer.
+    /// Returns, without waiting, the answer to a GET request that has no body; nil if ``ServiceResponder`` must answer.
     ///
-    /// - Parameter shared: the head of the connection's last answer.
+    /// - Parameter shared: the head of the connection's last answer, which is updated if this answer needs another.
     func answer(to admission: RequestAdmission, on channel: any Channel, _ shared: inout CacheHitHead?) -> HeldAnswer? {
         guard case .admitted(let grant) = admission.verdict, let media = admission.media, let held = media.held,
             let resource = media.link.resource, held.isOneRun(atMost: Self.maxBytes)
@@ -56,11 +56,11 @@ struct CacheHitResponder: Sendable {
         return HeldAnswer(head: head, body: body)
     }
 
-    /// Opens the bytes into the buffer from which the connection sends them.
+    /// Opens the bytes in a buffer from which the connection can send them.
     private func open(_ held: HeldMedia, _ allocator: ByteBufferAllocator) -> ByteBuffer? {
         let count = held.range.count
         var buffer = allocator.buffer(capacity: count)
-        // The buffer lends its memory for this call, at least as many bytes as requested.
+        // For the duration of this call, the buffer lends its memory, which is at least as long as requested.
         let opened = unsafe buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { room in
             unsafe responder.vault.open(held, into: UnsafeMutableRawBufferPointer(rebasing: room[..<count])) ? count : 0
         }
@@ -86,7 +86,7 @@ struct HeldAnswer {
 }
 
 extension ByteBuffer {
-    /// Whether these bytes of a resource show that it is media, whatever its type and path suggest.
+    /// Returns whether these bytes of a resource show that it is media, whatever its type and path suggest.
     fileprivate func isMedia(at range: ByteRange) -> Bool {
         guard range.lowerBound == 0 else { return false }
         let start = Array(readableBytesView)
@@ -94,14 +94,14 @@ extension ByteBuffer {
     }
 }
 
-/// The part of the head that cache hits of one representation share for one second.
+/// The part of an answer's head that all cache hits of a representation share for one second.
 ///
-/// It is created once for many answers, because formatting its dates alone takes longer than creating all the parts
-/// that differ.
+/// The head is created once for many answers, because formatting its dates alone takes longer than creating all parts
+/// that differ between answers.
 struct CacheHitHead {
-    /// The facts of the representation; range and timing differ for each answer.
+    /// The facts of the representation, without the range and timing, which differ for each answer.
     let facts: MediaFacts
-    /// The fields of all these answers, including `Date`.
+    /// The fields that all these answers share, including `Date`.
     let fields: HTTPFields
     /// Whether the resource is a manifest, which is never sent unchanged.
     let isManifest: Bool
@@ -113,7 +113,7 @@ struct CacheHitHead {
     private let representation: RepresentationID
     private let second: Int64
 
-    /// - Parameter now: seconds since 1970.
+    /// - Parameter now: the current time in seconds since 1970.
     init(_ held: HeldMedia, isManifest: Bool, isMedia: Bool, isForViewer: Bool = false, now: Int64) {
         (self.isManifest, self.isMedia, self.isForViewer) = (isManifest, isMedia, isForViewer)
         facts = isForViewer ? MediaFacts(held, now: now).withoutOrigin : MediaFacts(held, now: now)
@@ -125,20 +125,20 @@ struct CacheHitHead {
         self.fields = fields
     }
 
-    /// Returns whether an answer with these bytes shares this head.
+    /// Returns whether an answer that carries these bytes can use this head.
     ///
-    /// The tag follows from the compared values and from the key policy, changes of which take effect within the
-    /// second.
+    /// The entity tag follows from the compared values and from the key policy. A change to the policy takes effect
+    /// within the second.
     func isValid(for held: HeldMedia, now: Int64) -> Bool {
         second == now && representation == held.representation && information == held.information
     }
 }
 
-/// Writes the answers of a ``CacheHitResponder`` on the connection's event loop.
+/// Writes a ``CacheHitResponder``'s answers on the connection's event loop.
 ///
-/// The handler does not pass such a request on, and wakes no task for it. It keeps the order of answers: while another
-/// request of the connection is being answered, or the client does not accept what was written, it passes the next
-/// request on. The handler belongs to its channel's event loop.
+/// The handler does not pass on a request that it answers itself, so no task is woken for it. To keep answers in order,
+/// it passes the next request on while another request of the connection is being answered, or while the client does
+/// not accept the written bytes. The handler belongs to its channel's event loop.
 final class CacheHitHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -146,19 +146,19 @@ final class CacheHitHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundOut = HTTPResponsePart
 
     private let responder: CacheHitResponder
-    /// The target of the last request, kept for the next one.
+    /// The verified target of the last request, kept because the next request often has the same target.
     private var verified: VerifiedTarget?
-    /// The head of the last answer, kept for the next one.
+    /// The head of the last answer, kept because the next answer can often use it.
     private var shared: CacheHitHead?
-    /// The decision on the request last passed on, until ``ServiceResponder`` takes it.
+    /// The decision on the request that was last passed on; nil once ``ServiceResponder`` has taken it.
     private var admission: RequestAdmission?
-    /// The head of a request whose end has not arrived.
+    /// The head of a request whose end has not yet arrived.
     private var head: HTTPRequest?
-    /// How many requests were passed on and are not yet answered.
+    /// The number of requests that were passed on and have not yet been answered.
     private var passedOn = 0
-    /// How many of this handler's answers the system has not yet accepted completely.
+    /// The number of this handler's answers that the system has not yet completely accepted for sending.
     private var unsent = 0
-    /// Whether to end the connection after the answers that are being sent.
+    /// Whether to end the connection once the answers that are being sent have been sent.
     private var mustClose = false
 
     init(_ responder: CacheHitResponder) { self.responder = responder }
@@ -166,7 +166,7 @@ final class CacheHitHandler: ChannelDuplexHandler, RemovableChannelHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head(let request):
-            // A request that may be answered before it is complete is passed on at once.
+            // Other requests are passed on at once, because they may be answered before they are complete.
             guard passedOn == 0, context.channel.isWritable, request.method == .get, !request.hasBody,
                 request.headerFields[.connection] != "close"
             else { return passOn(data, context) }
@@ -192,9 +192,10 @@ final class CacheHitHandler: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelRead(request)
     }
 
-    /// Takes the admission of a request that the channel's handler passed on; nil if it made none for this request.
+    /// Removes and returns the admission of a request that the channel's handler passed on; returns nil if the handler
+    /// has no admission for this request.
     static func takeAdmission(of request: HTTPRequest, on channel: any Channel) -> RequestAdmission? {
-        // On another thread, or without a handler, the caller decides again.
+        // On another thread, or if the channel has no handler, the result is nil, and the caller decides again.
         guard channel.eventLoop.inEventLoop, let me = try? channel.pipeline.syncOperations.handler(type: Self.self),
             let admission = me.admission.take(), admission.request == request
         else { return nil }
@@ -220,7 +221,8 @@ final class CacheHitHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        // Only the end counts, because an informational head has none.
+        // Only the end shows that the request is answered, because an answer may begin with an informational head,
+        // which has no end.
         if case .end = unwrapOutboundIn(data) {
             passedOn -= 1
             if passedOn == 0 { admission = nil }
@@ -229,7 +231,7 @@ final class CacheHitHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // The sender of this event closes an idle connection, and does not know that answers are being sent.
+        // The handler that acts on this event closes an idle connection, and does not know that answers are being sent.
         if event is ChannelShouldQuiesceEvent, unsent > 0 {
             mustClose = true
         } else {

@@ -12,16 +12,17 @@ import Musl
 import Darwin
 #endif
 
-/// Listens on the control socket, `control.sock` in the vault's folder, while the service runs.
+/// Listens on the control socket, which is `control.sock` in the vault's folder, while the service runs.
 ///
-/// A service that cannot create the socket still serves media, but commands that change the vault wait until it ends.
+/// A service that cannot create the socket still serves media, but commands that change the vault must wait until the
+/// service ends.
 struct ControlListener: Service {
     let api: APIResponder
     /// The vault's folder.
     let folder: String
     let configuration: ServiceConfiguration
     let logger: Logger
-    /// Called when the socket listens, or when it is certain that it never will.
+    /// Called when the socket listens, or when it is certain that the socket never will.
     let onSettled: @Sendable () -> Void
 
     func run() async throws {
@@ -47,9 +48,9 @@ struct ControlListener: Service {
     }
 }
 
-/// Answers requests on the control socket: the API and the metrics, without a token, but not playback links.
+/// Answers requests on the control socket. It serves the API and the metrics without a token, but no playback links.
 ///
-/// It answers only the vault's own user and root.
+/// It answers only root and the user that the service runs as.
 struct ControlResponder: HTTPResponder {
     let api: APIResponder
 
@@ -89,15 +90,16 @@ struct ControlResponder: HTTPResponder {
     }
 }
 
-/// The user at the other end of a local socket, as the kernel reports it.
+/// The identity of the user at the other end of a local socket, as the kernel reports it.
 enum PeerIdentity {
-    /// Returns whether the peer is the user of this process, or root.
+    /// Returns whether the peer is the user that this process runs as, or root.
     static func mayControl(_ channel: any Channel) async -> Bool {
         guard let user = await user(of: channel) else { return false }
         return mayControl(user, serviceOf: geteuid())
     }
 
-    /// Returns whether a user may control another user's service: root may control any, others only their own.
+    /// Returns whether a user may control the service of `owner`. Root may control any service, and others only their
+    /// own.
     static func mayControl(_ user: uid_t, serviceOf owner: uid_t) -> Bool { user == 0 || user == owner }
 
     #if os(Linux)
@@ -112,13 +114,13 @@ enum PeerIdentity {
     private static func user(of channel: any Channel) async -> uid_t? {
         guard let socket = channel as? any SocketOptionProvider else { return nil }
         #if os(Linux)
-        // The kernel fills a structure of this size.
+        // The kernel writes a structure of this type.
         let peer: Credentials? = try? await socket.unsafeGetSocketOption(
             level: .socket, name: NIOBSDSocket.Option(rawValue: SO_PEERCRED)
         ).get()
         return peer?.user
         #else
-        // The option that getpeereid reads; the connection's descriptor is not accessible here.
+        // `getpeereid` reads the same option, but needs the connection's descriptor, which is not accessible here.
         let peer: xucred? = try? await socket.unsafeGetSocketOption(
             level: NIOBSDSocket.OptionLevel(rawValue: SOL_LOCAL), name: NIOBSDSocket.Option(rawValue: LOCAL_PEERCRED)
         ).get()

@@ -1,11 +1,12 @@
 import VaultModel
 
-/// The page files as the service sends them to a browser. They are built into the program, and the same for everyone.
+/// The page files in the form in which the service sends them to browsers. They are built into the program, and are the
+/// same for everyone.
 ///
-/// The name of their folder contains a hash of all files, so a browser can cache them until an update of the service.
-/// It revalidates only the page at `/`, which names the folder.
+/// The name of their folder contains a hash of all files, so a browser can cache them until the service is updated. The
+/// browser revalidates only the page at `/`, which names the folder.
 struct PageFiles: Sendable {
-    /// The path of the folder that holds all files except the first page.
+    /// The path of the folder that contains all files except the first page.
     let folder: String
     private let answers: [String: Answer]
     /// The same answers, compressed.
@@ -45,7 +46,7 @@ struct PageFiles: Sendable {
     ]
 
     private static let first = "index.html"
-    /// The placeholder for ``folder`` in the files.
+    /// The text that stands for ``folder`` in the files.
     private static let placeholder = "/pages/"
 
     init(_ contents: [(name: String, content: [UInt8])]) {
@@ -62,8 +63,8 @@ struct PageFiles: Sendable {
     /// Returns the answer to a request for a page.
     ///
     /// - Parameters:
-    ///   - target: the raw target; its query is ignored.
-    ///   - origin: scheme, host and port of the service, as the request names them.
+    ///   - target: the request's raw target, whose query is ignored.
+    ///   - origin: the service's scheme, host and port, as the request names them.
     ///   - tag: the value of `If-None-Match`.
     ///   - codings: the value of `Accept-Encoding`.
     func answer(
@@ -78,8 +79,8 @@ struct PageFiles: Sendable {
         return known
     }
 
-    /// The answer on plain HTTP that other machines can reach: anyone on the way could change what a browser gets
-    /// there.
+    /// The answer to a request for a page if the service uses plain HTTP that other machines can reach. Pages are
+    /// refused there because anyone on the network between could change them.
     static let needTLS = Answer(
         status: 403, type: "text/plain; charset=utf-8",
         body: """
@@ -94,8 +95,8 @@ struct PageFiles: Sendable {
     private static func answer(_ name: String, _ content: [UInt8], in folder: String) -> Answer {
         let isFirst = name == first
         var body = content
-        // Scripts name each other by relative paths; the page is outside the folder, and the manifest also names paths
-        // outside it.
+        // Scripts refer to each other by relative paths, but the page is outside the folder, and the manifest also
+        // refers to paths outside it. Both therefore need the folder's full path.
         if isFirst || name.hasSuffix(".webmanifest") {
             body = Array(String(decoding: content, as: UTF8.self).replacing(placeholder, with: folder).utf8)
         }
@@ -105,12 +106,12 @@ struct PageFiles: Sendable {
             name: "Cache-Control", value: isFirst ? "no-cache" : "public, max-age=31536000, immutable")
         answer.fields.append(name: "ETag", value: "\"\(folder.split(separator: "/").last ?? "")\"")
         answer.fields.append(name: "Vary", value: "Accept-Encoding")
-        // The worker is in the folder, but serves the page at the root.
+        // The worker's file is in the folder, but the worker must also control the page at the root.
         if name == "worker.js" { answer.fields.append(name: "Service-Worker-Allowed", value: "/") }
         return answer
     }
 
-    /// Returns whether the codings that a browser accepts include gzip (RFC 9110 §12.5.3).
+    /// Returns whether gzip is among the codings that a browser accepts (RFC 9110 §12.5.3).
     private static func isGzip(in codings: String?) -> Bool {
         (codings ?? "").split(separator: ",").contains { coding in
             let parts = coding.split(separator: ";").map { $0.filter { $0 != " " } }
@@ -127,15 +128,16 @@ struct PageFiles: Sendable {
         return smaller
     }
 
-    /// Returns the policy that limits the pages to their own files, the API and the media of the service (CSP Level 3).
+    /// Returns the policy that restricts the pages to their own files and to the service's API and media (CSP Level 3).
     ///
-    /// Scripts may come only from the pages' folder, because files of origins share the service's address.
+    /// Scripts may come only from the pages' folder, because files from origins are served at the same address.
     private func policy(at origin: String) -> String {
-        // A policy cannot name an IPv6 address; there, only ``RequestGate`` keeps media from running.
+        // A policy cannot name an IPv6 address. At such an address, only ``RequestGate`` prevents media from being run.
         let isNameable = origin.dropFirst(8).utf8.allSatisfy { byte in
             (0x61...0x7A).contains(byte) || (0x2D...0x3A).contains(byte)
         }
-        // A proxy may send requests with the service's own address, which is not the address that the browser uses.
+        // Requests for a loopback address may come from a proxy that names the service's own address, which is not the
+        // address that the browser uses.
         let isOfBrowser = !["://localhost", "://127."].contains { origin.contains($0) }
         let own = isNameable && isOfBrowser ? origin + folder : "'self'"
         return [
@@ -155,7 +157,7 @@ struct PageFiles: Sendable {
         }
     }
 
-    /// Returns the folder name, a 64-bit FNV-1a hash, which distinguishes versions and protects nothing.
+    /// Returns the folder's name, a 64-bit FNV-1a hash that only distinguishes versions. It protects nothing.
     private static func version(of contents: [(name: String, content: [UInt8])]) -> String {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for (name, content) in contents {

@@ -2,13 +2,14 @@ import Hummingbird
 import MediaVault
 import VaultModel
 
-/// Decides whether a request's credential allows it: a token, a ticket, or the two halves of a session's secret.
+/// Decides whether a request's credential allows it. The credential is a token, a ticket, or the two halves of a
+/// session's secret.
 struct RequestAuthorizer: Sendable {
     let vault: Vault
     let tickets: Tickets
     let gate: RequestGate
 
-    /// Decides on a request, and records in the context what allows it.
+    /// Decides whether a request is allowed, and records in the context the access that allows it.
     ///
     /// - Returns: the refusal; nil if the request is allowed.
     func authorize(
@@ -18,7 +19,7 @@ struct RequestAuthorizer: Sendable {
         context.cookie = cookie
         let scope = scope(of: admission.route, request.method.rawValue)
         guard let scope else {
-            // Only a page signs in, and another site's page must not sign its own visitor in.
+            // Only a page signs in without a credential, and another site's page must not sign its visitor in here.
             return gate.isFromOwnPage(admission.request) ? nil : ErrorAnswer.crossSitePage
         }
         let credential = RequestCredential(
@@ -55,9 +56,9 @@ struct RequestAuthorizer: Sendable {
         return note(access, in: &context)
     }
 
-    /// Records what allows a request, and the viewer who made it.
+    /// Records in the context the access that allows a request, and the viewer who made it.
     ///
-    /// - Returns: the refusal if the vault no longer has the viewer.
+    /// - Returns: the refusal if the vault no longer has the viewer; otherwise nil.
     private func note(_ access: TokenAccess, in context: inout ServiceContext) -> Answer? {
         if let viewer = access.viewer, vault.viewers.viewer(viewer) == nil {
             return ErrorAnswer.unauthorized(isGiven: true)
@@ -68,7 +69,7 @@ struct RequestAuthorizer: Sendable {
 
     /// Returns the least scope that a request needs; nil if it needs no credential.
     private func scope(of route: Route, _ method: String) -> AccessScope? {
-        // Without a credential, a client learns nothing, not even which paths and methods exist.
+        // Unknown paths and methods need a credential too, so that a client without one does not learn which exist.
         guard case .api(let route) = route else { return .metrics }
         return route.methods.contains(method) ? route.scope(for: method) : .metrics
     }

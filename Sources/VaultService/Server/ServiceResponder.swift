@@ -5,7 +5,7 @@ import MediaVault
 import NIOCore
 import VaultModel
 
-/// Answers every request: the gate decides on it, then its route.
+/// Answers every request. First the gate decides whether to admit it, and then its route determines the answer.
 struct ServiceResponder: HTTPResponder {
     let vault: Vault
     let api: APIResponder
@@ -35,7 +35,8 @@ struct ServiceResponder: HTTPResponder {
         }
     }
 
-    /// Returns the decision that the connection made before it passed the request on; decides if there is none.
+    /// Returns the decision that the connection's handler made before it passed the request on, or a new decision if
+    /// there is none.
     private func admission(of request: HTTPRequest, on channel: any Channel) -> RequestAdmission {
         if let made = CacheHitHandler.takeAdmission(of: request, on: channel), gate.holds(made) { return made }
         var verified: VerifiedTarget?
@@ -63,10 +64,10 @@ struct ServiceResponder: HTTPResponder {
         guard Methods.areKnown(request.method.rawValue) else { return short(ErrorAnswer.unknownMethod) }
         switch admission.route {
         case .unknown:
-            // CONNECT names no resource, and OPTIONS may name the whole server.
+            // The target of CONNECT names no resource, and that of OPTIONS may stand for the whole server.
             let isOfServer = [.connect, .trace, .options].contains(request.method)
             guard !isOfServer else { return short(ErrorAnswer.methodNotAllowed()) }
-            // Without a token, a client learns nothing, not even which paths exist.
+            // A client without a token learns nothing, not even which paths exist.
             var context = context
             guard authorizer.authorize(request, admission, &context) == nil else { return short(ErrorAnswer.notFound) }
             return short(ErrorAnswer.notFound(target: request.head.path ?? ""))
@@ -81,7 +82,7 @@ struct ServiceResponder: HTTPResponder {
         case .page:
             guard isHead || request.method == .get else { return short(ErrorAnswer.methodNotAllowed()) }
             guard gate.servesPages else { return short(PageFiles.needTLS) }
-            // The files are prepared for the first browser: most services start without one.
+            // The files are prepared only at the first such request, because most services never get one.
             let page = PageFiles.shared.answer(
                 to: request.head.path ?? "", at: gate.origin(of: admission.request),
                 knowing: request.headers[.ifNoneMatch], accepting: request.headers[.acceptEncoding])

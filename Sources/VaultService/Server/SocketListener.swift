@@ -7,13 +7,13 @@ import NIOCore
 import ServiceLifecycle
 import VaultModel
 
-/// A socket file, identified by device and inode in case another file takes its name.
+/// A socket file. It is identified by device and inode, because another file may take its name.
 struct SocketFile: Hashable, Sendable {
     private let path: String
     private let device: UInt64
     private let number: UInt64
 
-    /// Identifies the socket at a path; nil if there is none.
+    /// Identifies the socket at a path; returns nil if there is none.
     init?(path: String) {
         guard let stamp = FileStamp(socketAt: path) else { return nil }
         self.path = path
@@ -21,9 +21,9 @@ struct SocketFile: Hashable, Sendable {
         number = stamp.number
     }
 
-    /// Gives a socket another name in its folder, at which only its owner can connect.
+    /// Renames a socket within its folder, so that only its owner can connect.
     ///
-    /// The operator may later let other users connect.
+    /// The operator may later change the file's mode to let other users connect.
     ///
     /// - Throws: `IOError`, for example with `EEXIST` if the name is taken.
     init(moving draft: String, to path: String) throws {
@@ -41,8 +41,8 @@ struct SocketFile: Hashable, Sendable {
 
     /// Removes a socket that a killed program left at a path.
     ///
-    /// - Throws: `IOError` with `EADDRINUSE` if a program listens there, or with the system's error if that cannot be
-    ///   determined; `SocketAddressError` if the path is too long for a socket.
+    /// - Throws: `IOError` with `EADDRINUSE` if a program listens on the socket, `IOError` with the system's error if
+    ///   this cannot be determined, or `SocketAddressError` if the path is too long for a socket.
     static func removeStale(at path: String) throws {
         let file = Self(path: path)
         let address = try SocketAddress(unixDomainSocketPath: path)
@@ -54,38 +54,39 @@ struct SocketFile: Hashable, Sendable {
         let descriptor = socket(AF_UNIX, kind, 0)
         guard descriptor >= 0 else { throw IOError(errnoCode: errno, reason: "socket") }
         defer { close(descriptor) }
-        // If the listener's queue is full, the connect fails at once instead of waiting.
+        // If the listener's queue is full, `connect` fails at once instead of waiting.
         _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
         let error = unsafe address.withSockAddr { unsafe connect(descriptor, $0, socklen_t($1)) == 0 ? 0 : errno }
         switch error {
         // No program listens.
         case ENOENT, ECONNREFUSED, ENOTSOCK: file?.remove()
-        // A program listens, perhaps with a full queue (EAGAIN) or on another type of socket (EPROTOTYPE).
+        // A program listens, perhaps with a full queue (`EAGAIN`) or on another type of socket (`EPROTOTYPE`).
         case 0, EAGAIN, EPROTOTYPE: throw IOError(errnoCode: EADDRINUSE, reason: "connect")
         default: throw IOError(errnoCode: error, reason: "connect")
         }
     }
 }
 
-/// Listens on a socket file while the service runs, with the same behaviour and limits as the port.
+/// Listens on a socket file while the service runs. It behaves like the port, with the same time limits for
+/// connections.
 ///
 /// Only the owner of the file can connect.
 struct SocketListener<Responder: HTTPResponder>: Service where Responder.Context == ServiceContext {
     let path: String
     let responder: Responder
-    /// Answers cache hits; nil to leave all requests to ``responder``.
+    /// The responder that answers cache hits; nil to leave all requests to ``responder``.
     var held: CacheHitResponder?
     let configuration: ServiceConfiguration
     let logger: Logger
-    /// Counts the open connections.
+    /// The meter that counts the open connections.
     let meter: Meter
     /// Called once the socket listens.
     let onListening: @Sendable () -> Void
 
-    /// Maximum connections, enough for the players and commands of a few users.
+    /// The maximum number of open connections, which suffices for the players and commands of a few users.
     private static var maxConnections: Int { 128 }
 
-    /// - Throws: the system's error if it cannot listen, for example because another program does.
+    /// - Throws: the system's error if the socket cannot listen, for example because another program listens there.
     func run() async throws {
         try SocketFile.removeStale(at: path)
         let draft = SocketName.draft(beside: path)
@@ -110,20 +111,20 @@ struct SocketListener<Responder: HTTPResponder>: Service where Responder.Context
     }
 }
 
-/// Gives a listening socket its public name while the service runs.
+/// The service that makes a listening socket available at its public name.
 ///
-/// When the HTTP library ends, it removes any socket at the path that it bound. It therefore binds a private path,
-/// which keeps it from removing a socket that another program has put at the public name.
+/// When the HTTP library ends, it removes any socket at the path that it bound. The library therefore binds a private
+/// path, so that it cannot remove a socket that another program has created at the public name.
 struct SocketName: Service {
     let path: String
-    /// The private path where the socket is bound.
+    /// The private path at which the socket is bound.
     let draft: String
-    /// Ends once the socket listens.
+    /// A stream that ends once the socket listens.
     let bound: AsyncStream<Never>
     /// Called once clients can connect at the public name.
     let onListening: @Sendable () -> Void
 
-    /// - Throws: `IOError` if the socket cannot take the name.
+    /// - Throws: `IOError` if the socket cannot be renamed.
     func run() async throws {
         for await _ in bound {}
         // The listener may have failed.
@@ -141,7 +142,7 @@ struct SocketName: Service {
     }
 }
 
-/// Serves on a socket file the same content as on the service's port.
+/// The service that serves the same content on a socket file as on the service's port.
 ///
 /// Only users who may open the file can connect.
 struct MediaSocket: Service {
@@ -149,7 +150,7 @@ struct MediaSocket: Service {
     let responder: ServiceResponder
     let configuration: ServiceConfiguration
     let logger: Logger
-    /// Called once the socket listens, or ends without a failure.
+    /// Called once the socket listens, or has ended without a failure.
     let onSettled: @Sendable () -> Void
 
     func run() async throws {

@@ -17,10 +17,10 @@ package final class VaultServer: Sendable {
     private let identity: TLSIdentity?
     let api: APIResponder
 
-    /// Creates a service that listens once it runs.
+    /// Creates a service, which does not listen until it runs.
     ///
-    /// - Parameter onListening: called once, as soon as clients can connect, with the address and the port that the
-    ///   system assigned.
+    /// - Parameter onListening: called once, as soon as clients can connect, with the address and the port on which the
+    ///   service listens.
     /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument`` if other machines could connect and the
     ///   configuration does not allow that, a host name or page origin is invalid, or the TLS files cannot be used.
     package init(
@@ -65,10 +65,10 @@ package final class VaultServer: Sendable {
             onServerRunning: { channel in
                 let port = channel.localAddress?.port ?? address.port
                 vault.noteListening(at: port)
-                // The caller may use the other listeners as soon as it is notified.
+                // The other listeners must be ready first, because the caller may use them as soon as it is notified.
                 for await _ in controlSettled {}
                 for await _ in socketSettled {}
-                // Another listener failed, which ends this one.
+                // If another listener failed, this one is being ended.
                 guard !Task.isCancelled else { return }
                 await onListening(ListenAddress(host: address.host, port: port))
             },
@@ -93,15 +93,15 @@ package final class VaultServer: Sendable {
             services: [Listeners(all: listeners)],
             gracefulShutdownSignals: configuration.endsOnSignals ? [.sigterm, .sigint] : [],
             logger: logger)
-        // Without a limit, shutdown would wait forever while a paused player keeps its answer open.
+        // Without a limit, shutdown would wait for as long as a paused player keeps its answer open.
         services.maximumGracefulShutdownDuration = configuration.shutdownLimit
         group = ServiceGroup(configuration: services)
     }
 
-    /// Serves until ``shutDown()``, SIGTERM or SIGINT.
+    /// Serves until ``shutDown()`` is called, or SIGTERM or SIGINT arrives.
     ///
-    /// The service then accepts no more connections, gives running answers the time that the configuration allows, and
-    /// returns.
+    /// The service then accepts no more connections, waits for running answers for as long as the configuration allows,
+    /// and returns.
     ///
     /// - Throws: ``ListenFailure`` if the service cannot listen.
     package func run() async throws {
@@ -122,7 +122,8 @@ package final class VaultServer: Sendable {
         }
     }
 
-    /// Reloads the TLS files, as SIGHUP requests. The vault's settings all take effect without it. Blocks.
+    /// Reloads the TLS files, as SIGHUP requests. All settings of the vault take effect without a reload. This method
+    /// blocks.
     package func reload() {
         if let identity {
             identity.reload()
@@ -131,7 +132,7 @@ package final class VaultServer: Sendable {
         }
     }
 
-    /// Ends the service as SIGTERM does; ``run()`` returns when it has ended.
+    /// Ends the service, as SIGTERM does. ``run()`` returns when the service has ended.
     package func shutDown() async {
         await group.triggerGracefulShutdown()
     }
@@ -139,7 +140,7 @@ package final class VaultServer: Sendable {
 
 /// Listeners that start and end together.
 ///
-/// A service group would end them one after the other.
+/// Several services in a service group would instead end one after the other.
 struct Listeners: Service {
     let all: [any Service]
 
@@ -152,7 +153,7 @@ struct Listeners: Service {
     }
 }
 
-/// The error that the service could not listen on its address.
+/// The error if the service cannot listen on its address.
 package struct ListenFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The address on which the service was to listen.
     package let address: ListenAddress
@@ -166,7 +167,7 @@ package struct ListenFailure: Error, Hashable, Sendable, CustomStringConvertible
 
     init(address: ListenAddress, errno: Int32) { self.init(address: address, reason: Self.reason(errno)) }
 
-    /// Returns a system error in a few words.
+    /// Returns a description of a system error in a few words.
     static func reason(_ errno: Int32) -> String {
         switch errno {
         case EADDRINUSE, EEXIST: "already in use"

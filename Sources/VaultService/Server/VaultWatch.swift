@@ -2,7 +2,7 @@ import Logging
 import MediaVault
 import VaultModel
 
-/// Logs what happens to a vault while a service runs, and notifies the operator.
+/// Logs a vault's events while a service runs, and notifies the operator of them.
 struct VaultWatch: Sendable {
     let vault: Vault
     let logger: Logger
@@ -11,10 +11,11 @@ struct VaultWatch: Sendable {
 
     /// Runs `body`, and logs the vault's events while it runs.
     func logging<Result>(_ body: () async throws -> Result) async throws -> Result {
-        // Subscribes here, not when a task first runs, so that no event is missed.
+        // The subscriptions begin here rather than when a task first runs, so that no event is missed.
         let (events, warnings) = (vault.storeEvents(), vault.memoryWarnings())
         let notifier = Notifier(vault, logger: logger)
-        // Unless the operator chose to only read the vault, it is only read because the disk was full or read-only.
+        // Unless the operator chose to only read the vault, the service is a reader because the disk was full or
+        // read-only.
         if !vault.isOwner, !isMeantToRead { notifier.note(.startedAsReader) }
         let notifying = Task { await notifier.run() }
         let storing = Task {
@@ -30,7 +31,7 @@ struct VaultWatch: Sendable {
         } catch {
             result = .failure(error)
         }
-        // Evictions of the last minute may not have been reported yet.
+        // Evictions in the last minute may not have been reported yet, so the remaining events are awaited.
         vault.endStoreEvents()
         await storing.value
         warning.cancel()
