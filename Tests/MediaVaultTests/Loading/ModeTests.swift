@@ -1,9 +1,10 @@
 import Foundation
-import MediaVault
 import OriginTestSupport
 import Testing
 import VaultModel
 import VaultTestSupport
+
+@testable import MediaVault
 
 @Suite("Modes of a vault and of its resources", .timeLimit(.minutes(5)))
 struct ModeTests {
