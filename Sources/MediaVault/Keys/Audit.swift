@@ -21,8 +21,8 @@ extension KeyAdministration {
     ///
     /// - Parameters:
     ///   - place: where the vault and its keyring are.
-    ///   - unlock: the method that opens the keyring. If nil, only the signatures are checked, and that each line
-    ///     follows the one before; a log that was cut at its end then looks intact.
+    ///   - unlock: the method that opens the keyring. If nil, the check covers only the signatures and the order of
+    ///     the lines, so a log with lines missing from its end looks intact.
     /// - Throws: the errors of ``Vault/open(_:unlock:options:)`` if the keyring does not open; ``VaultError`` with code
     ///   `storage` if the log cannot be read.
     public static func audit(_ place: VaultPlace, unlock: Unlock?) async throws -> AuditReport {

@@ -18,11 +18,11 @@ extension ResourceLoader {
     ///   - limit: the maximum size of a small file in bytes.
     ///   - refusesPages: whether a web page is refused, whatever its size.
     ///   - taking: called with the number of bytes that have just arrived; may wait before more are taken.
-    /// - Returns: the file; nil if it must be fetched like any other resource, because it is large, its length is
-    ///   unknown, a player uses it, or the origin failed in a way that may pass. The answer with a large file is kept
-    ///   for the next request.
-    /// - Throws: ``VaultError`` if the origin's refusal is final, or with code `notMedia` if the file is a page that is
-    ///   to be refused; `CancellationError`.
+    /// - Returns: the file; nil if it must be fetched like any other resource, for example because it is empty or
+    ///   large, its length is unknown, a player is using it, or the origin's failure may be temporary. If the file is
+    ///   large, the open answer is kept for the next request.
+    /// - Throws: ``VaultError`` if the origin's refusal is final, or with code `notMedia` if the file is a web page and
+    ///   `refusesPages` is set; `CancellationError`.
     func fetchIfSmall(
         limit: Int64, refusingPages refusesPages: Bool, taking: (Int) async throws -> Void
     ) async throws -> BufferedFile? {

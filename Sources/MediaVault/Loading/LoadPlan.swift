@@ -35,7 +35,7 @@ package enum LoadPlan {
 
     /// Returns the range to request from an origin in order to fill a gap.
     ///
-    /// A gap smaller than a block is extended to block boundaries, as far as the bytes around it are missing as well.
+    /// A gap smaller than a block is extended towards the block boundaries, but stops at bytes that are already present.
     package static func extendedToBlocks(
         _ gap: ByteRange, block: Int64, there: ByteRanges, length: Int64
     ) -> ByteRange {

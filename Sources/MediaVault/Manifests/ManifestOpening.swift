@@ -325,8 +325,8 @@ struct ManifestOpening: Sendable {
             let bytes = (traces.map(manifest.sanitized) ?? manifest).placed(at: linker.scope.url)
                 .rewritten(hidesNames: traces != nil) { writer.text(for: $0) }
             let text = RewrittenManifest(kind: manifest.kind, bytes: bytes)
-            // A template names more segments than the text shows, and players round the number of segments, so the
-            // whole folders count.
+            // A template can produce more segment names than the text lists, and players may round the segment count,
+            // so everything in the referenced folders is treated as part of the title.
             if manifest.kind == .dash { for reference in manifest.references { writer.noteFolder(of: reference) } }
             return (text, writer.names)
         }

@@ -1,6 +1,6 @@
 /// The frames of an ID3 tag at the beginning of media (ID3v2.2 to 2.4), in the order in which they occur.
 struct ID3Tag: Sequence, IteratorProtocol {
-    /// A frame of the tag, which states one fact about the media.
+    /// One frame of the tag: it states one fact about the media.
     struct Frame {
         /// The frame's id: four letters in versions 2.3 and 2.4, three in version 2.2.
         let id: ArraySlice<UInt8>

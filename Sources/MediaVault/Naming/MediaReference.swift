@@ -32,7 +32,7 @@ public struct MediaReference: Hashable, Sendable, CustomStringConvertible {
     /// does not count.
     var isNamedByManifest: Bool { isDerived || excludesPrincipals || principal != nil }
 
-    /// The id that identifies the resource instead of the URL and content id, also in requests to a service.
+    /// The id used to identify the resource in place of its URL and content id, including in requests to a service.
     package var titleID: TitleID?
     /// The name that this vault has stored for the resource with ``titleID``.
     var stored: StoredName?

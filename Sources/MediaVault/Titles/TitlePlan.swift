@@ -60,7 +60,7 @@ struct TitlePlan: Hashable {
         return runs
     }
 
-    /// Merges several lists, with the elements of each spread evenly. Audio and video of the same moment are then
+    /// Merges several lists, with the elements of each spread evenly. Audio and video for the same moment are then
     /// fetched together, so a partly fetched title plays, and the sizes seen so far are typical of the rest.
     private static func interleaved(_ lists: [[MediaURL]]) -> [MediaURL] {
         let lists = lists.map(distinct)

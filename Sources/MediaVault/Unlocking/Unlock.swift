@@ -42,7 +42,7 @@ public enum Unlock: Sendable {
         return true
     }
 
-    /// The unlock method under which the keyring records the slot.
+    /// The unlock method that the keyring records for the slot.
     var method: UnlockMethod {
         switch self {
         case .keyFile: .keyFile

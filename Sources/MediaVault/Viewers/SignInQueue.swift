@@ -1,10 +1,10 @@
 import VaultModel
 
-/// Derives one PIN at a time, because each derivation takes much memory and a thread, and anyone who reaches the
-/// service can request one.
+/// Lets one PIN derivation run at a time, because each one needs a thread and a lot of memory, and anyone who can reach
+/// the service can request one.
 ///
-/// Client addresses take turns, so an address with many requests delays each other address by only one PIN. Viewers on
-/// devices on which they have signed in before also take turns, and their turns alternate with those of addresses.
+/// Client addresses take turns, so an address with many requests delays every other address by only one derivation.
+/// Viewers using a device they have signed in on before also take turns; viewers and addresses alternate.
 final class SignInQueue: Sendable {
     private struct State {
         var isTaken = false
@@ -69,7 +69,7 @@ struct RoundRobin<Waiter> {
     private var waiting: [SignInLine?: [Waiter]] = [:]
     /// The lines that have waiting callers, the least recently served first.
     private var order: [SignInLine?] = []
-    /// Whether the last turn was a viewer's. If so, the next one is an address's.
+    /// Whether the last turn was a viewer's. If so, a waiting address is served before the next viewer.
     private var wasViewer = false
 
     /// The maximum number of callers who can wait in one line, and in all lines together.

@@ -75,7 +75,7 @@ public final class Viewers: Sendable {
 
     // MARK: Observing
 
-    /// The revision, which grows each time viewers or their shares change.
+    /// The revision, incremented each time viewers or their shares change.
     var revision: Int64 { changes.load(ordering: .acquiring) }
 
     /// Registers a closure to call after each change of viewers or their shares.

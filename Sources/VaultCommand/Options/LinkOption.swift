@@ -38,7 +38,7 @@ final class LinkNotice: Sendable {
         }
     }
 
-    /// Returns the sentences about the links that lead to a title. Each link is reported only once in the same way.
+    /// Returns the sentences about the links that lead to a title. Each link is reported at most once per kind of report.
     ///
     /// - Parameter isHeld: whether the vault has the title. No links are revoked for a title that it does not have.
     func sentences(

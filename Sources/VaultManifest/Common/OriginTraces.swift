@@ -63,7 +63,8 @@ package struct OriginTraces: Sendable {
     }
 
     /// Returns whether a query value can only be a secret or a name, because it has an unbroken run of letters and
-    /// digits that is longer than any in the names of types, schemes, codecs and keys.
+    /// digits that is longer than any in the names of types, schemes, codecs and keys, and that mixes letters with
+    /// digits or capitals.
     private static func isSecret(_ value: [UInt8]) -> Bool {
         let isDigit = { (byte: UInt8) in (0x30...0x39).contains(byte) }
         let isCapital = { (byte: UInt8) in (0x41...0x5A).contains(byte) }

@@ -220,7 +220,8 @@ extension DASHSegments {
         return rest > 0 && rest <= second && rest * 2 < whole
     }
 
-    /// Returns the number of segment durations, in timescale units, that begin within a number of nanoseconds.
+    /// Returns how many segments begin within the given nanoseconds; `duration` is the length of a segment in timescale
+    /// units.
     private static func ceiling(_ nanoseconds: Int64, _ timescale: Int64, _ duration: Int64) -> Int64 {
         let whole = Int128(nanoseconds) * Int128(timescale)
         let part = Int128(duration) * 1_000_000_000

@@ -53,7 +53,8 @@ enum PlainText {
         return text
     }
 
-    /// Returns whether a text has an end tag, a `br` or a character reference, and no tag that HTML lacks.
+    /// Returns whether a text has an end tag, a `br` or a character reference, and no tags other than the ones listed
+    /// below.
     private static func looksLikeHTML(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         var isHTML = false

@@ -118,7 +118,7 @@ struct LinkOrder: Codable, Sendable {
 
 /// The name of playback links, and how long they stay valid.
 package struct LinkDetails: Codable, Sendable {
-    /// The name of the links; nil for links without a name, which stay valid until they expire.
+    /// The name of the links; nil for links without a name, which cannot be revoked one by one.
     let name: String?
     /// How long the links are valid, in seconds from now; one day if omitted. 0 means that they never expire, and
     /// requires a name.

@@ -7,8 +7,8 @@ package struct SettingsDocument: Codable, Hashable, Sendable {
     package let maxSize: Int64
     /// The maximum age in seconds; 0 means no limit.
     package let maxAge: Int64
-    /// The minimum free space in bytes. 0 means no limit, and null means the default of a new vault, a fraction of the
-    /// disk.
+    /// The minimum free space in bytes. 0 means no limit, and null means the default: a fraction of the disk, up to a
+    /// maximum.
     @OrNull package var minFree: Int64?
     /// Whether the size limit may evict titles that were downloaded explicitly.
     package let evictDownloads: Bool

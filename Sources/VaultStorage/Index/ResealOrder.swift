@@ -22,8 +22,8 @@ package struct ResealOrder: Hashable, Sendable {
 
     /// Returns the order that results from a request and the unfinished order, if any.
     ///
-    /// No work starts twice: an unfinished order that covers the request continues, and any other is merged with it. If
-    /// an order is unfinished, a new run starts only if the request, unlike that order, is for everything.
+    /// An unfinished order for everything continues. An unfinished order for certain resources is merged with a request
+    /// for certain resources, but a request for everything replaces it and starts a new run.
     ///
     /// - Parameters:
     ///   - unfinished: the unfinished order, if any.

@@ -24,7 +24,7 @@ package protocol SegmentStore: Sendable {
     func takeBack(_ id: SegmentID) throws(FileFailure)
 }
 
-/// A folder that has each segment in the file `segments/<first two hex digits>/<32 hex digits>`, and unusable files in
+/// A folder that stores each segment as `segments/<first two hex digits>/<32 hex digits>`, and unusable files in
 /// `quarantine/`.
 package struct FolderSegmentStore: SegmentStore {
     private let folder: String

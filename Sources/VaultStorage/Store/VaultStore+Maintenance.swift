@@ -71,7 +71,7 @@ extension VaultStore {
     /// Records that there are changes that `catalog.backup` does not have yet.
     package func noteChange(_ count: Int = 1) { catalogBackup.noteChanges(count) }
 
-    /// Backs up the catalog if the backup is 10 minutes or 1 000 changes behind.
+    /// Backs up the catalog if it has changed since the last backup, and that is 10 minutes or 1 000 changes ago.
     package func backUpCatalogIfDue(now: ContinuousClock.Instant = .now) throws {
         try catalogBackup.writeIfDue(now: now)
     }
