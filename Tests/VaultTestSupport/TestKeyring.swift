@@ -19,19 +19,3 @@ package enum TestKeyring {
             })
     }
 }
-
-extension Keyring {
-    /// Changes the keyring file: edits it, and writes the new bytes.
-    package func change<Result>(
-        reading read: () throws -> [UInt8], writing write: ([UInt8]) throws -> Void,
-        _ edit: (inout KeyringEdit) throws -> Result
-    ) throws -> Result {
-        try change(reading: read) { editing in
-            var editing = editing
-            let result = try edit(&editing)
-            let finished = try editing.finish()
-            try write(finished.bytes)
-            return (finished, result)
-        }
-    }
-}

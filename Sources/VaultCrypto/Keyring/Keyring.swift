@@ -77,11 +77,13 @@ package final class Keyring: Sendable {
     ///
     /// - Parameters:
     ///   - read: returns the bytes of the keyring file.
-    ///   - body: edits the keyring, finishes the edit, and makes the new bytes durable.
-    /// - Throws: ``VaultError`` if the file belongs to another keyring or is older than the one in memory; any error
-    ///   that `read` or `body` throws.
+    ///   - edit: makes the change. This function raises the revision.
+    ///   - write: makes the new bytes durable.
+    /// - Throws: ``VaultError`` if the file belongs to another keyring or is older than the one in memory; the errors
+    ///   of ``KeyringEdit/finished()``; any error that `read`, `edit` or `write` throws.
     package func change<Result>(
-        reading read: () throws -> [UInt8], _ body: (consuming KeyringEdit) throws -> (FinishedKeyring, Result)
+        reading read: () throws -> [UInt8], _ edit: (inout KeyringEdit) throws -> Result,
+        writing write: (FinishedKeyring) throws -> Void
     ) throws -> Result {
         try writing.withLock { _ in
             let root = keys.rootKey
@@ -91,7 +93,11 @@ package final class Keyring: Sendable {
                 throw VaultError(
                     .olderKeyring, "the keyring file is older than the one that was opened; put the newer one back")
             }
-            let (finished, result) = try body(KeyringEdit(document: document, rootKey: root))
+            var editing = KeyringEdit(document: document, rootKey: root)
+            let result = try edit(&editing)
+            // Bytes that do not open again must not be written.
+            let finished = try editing.finish()
+            try write(finished)
             // A new root key is sealed only for slots that a secret has just opened.
             if finished.rootKey !== root { for slot in finished.slots { noteOpens(of: slot) } }
             opened.withLock { $0 = finished.keys }

@@ -22,7 +22,7 @@ package struct KeyringEdit {
     /// Ends the change by raising the revision, and returns the new file.
     ///
     /// - Throws: as ``finished()``.
-    package consuming func finish() throws -> FinishedKeyring {
+    consuming func finish() throws -> FinishedKeyring {
         document.revision += 1
         let (bytes, keys) = try finished()
         return FinishedKeyring(

@@ -33,23 +33,23 @@ struct KeyringCommit {
         if !isDone { try store.withDiskSpace { try GenerationRows(store.index).prepareForKeyring() } }
         do {
             let last = try AuditLog.sequence(before: end, in: log, by: store.keyring)
+            var line: [UInt8] = []
             let made = try store.keyring.change(reading: place.read) { editing in
                 // Edit.
-                var editing = editing
                 let result = try edit(&editing)
                 // Receipt: it must be durable before the keyring counts it.
                 let new = receipt.receipt(
                     after: max(last, editing.document.receiptSequence), current: Int(editing.document.current),
                     time: store.now())
-                let line = try AuditLog.line(new, after: end, signedBy: store.keyring, with: editing)
+                line = try AuditLog.line(new, after: end, signedBy: store.keyring, with: editing)
                 editing.document.receiptSequence = new.sequence
-                let finished = try editing.finish()
+                return (result, new)
+            } writing: { finished in
                 try store.withDiskSpace {
                     try AuditLog.translating(failure) { () throws(FileFailure) in try log.append(line, at: end) }
                 }
                 // Write the keyring file, and add the row of its current generation.
                 try finished.write(to: place, of: store)
-                return (finished, (result, new))
             }
             if !isDone { try store.withDiskSpace { try store.index.recordKeyringRevision() } }
             return made
@@ -86,13 +86,7 @@ extension VaultStore {
     package func changeKeyring<Result>(
         at place: KeyringPlace, isRemembered: Bool = true, _ edit: (inout KeyringEdit) throws -> Result
     ) throws -> Result {
-        let result = try keyring.change(reading: place.read) { editing in
-            var editing = editing
-            let result = try edit(&editing)
-            let finished = try editing.finish()
-            try finished.write(to: place, of: self)
-            return (finished, result)
-        }
+        let result = try keyring.change(reading: place.read, edit) { try $0.write(to: place, of: self) }
         if isRemembered { try withDiskSpace { try index.recordKeyringRevision() } }
         return result
     }

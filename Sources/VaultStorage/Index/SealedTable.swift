@@ -167,6 +167,23 @@ struct SealedTable: Sendable {
         return count - opened
     }
 
+    /// Opens rows as ``open(_:_:_:)`` does, and returns what `make` returns for each of them.
+    ///
+    /// - Parameter make: receives the id and the members of a row that opens. It returns nil if they are not a record of
+    ///   this table.
+    /// - Returns: the records, and the number of rows that do not open or are not records.
+    func records<Record>(
+        _ keys: RecordKeys, _ db: Database, _ make: ([UInt8], JSONObject) throws -> Record?
+    ) throws -> (found: [Record], unreadable: Int) {
+        var found: [Record] = []
+        let unreadable = try open(keys, db) { id, members in
+            guard let record = try make(id, members) else { return false }
+            found.append(record)
+            return true
+        }
+        return (found, unreadable)
+    }
+
     /// Returns the number of rows that do not open or are not records of this table.
     func unreadableCount(_ keys: RecordKeys, _ db: Database) throws -> Int { try open(keys, db, isRecord) }
 

@@ -21,10 +21,8 @@ package struct GrantRows {
         try store.index.read { db in
             var stored = StoredGrants()
             guard store.keyring.hasRecordKeys else { return stored }
-            stored.unreadable = try SealedTable.grants.open(store.index.recordKeys(db), db) { id, members in
-                guard let grant = GrantID(bytes: id).flatMap({ AccessGrant(id: $0, members) }) else { return false }
-                stored.grants.append(grant)
-                return true
+            (stored.grants, stored.unreadable) = try SealedTable.grants.records(store.index.recordKeys(db), db) {
+                id, members in GrantID(bytes: id).flatMap { AccessGrant(id: $0, members) }
             }
             return stored
         }

@@ -11,15 +11,14 @@ package struct SubscriptionRows {
     package func all() throws -> (subscriptions: [Subscription], damaged: Int) {
         try store.index.read { db in
             guard try SealedTable.subscriptions.exists(db) else { return ([], 0) }
-            var found: [Subscription] = []
-            let damaged = try SealedTable.subscriptions.open(store.index.recordKeys(db), db) { id, members in
-                guard let opened = SubscriptionID(bytes: id).flatMap({ Subscription($0, members) }) else {
-                    return false
-                }
-                found.append(opened)
-                return true
-            }
+            let (found, damaged) = try Self.all(store.index.recordKeys(db), db)
             return (found.sorted { ($0.added, $0.id.hex) < ($1.added, $1.id.hex) }, damaged)
+        }
+    }
+
+    private static func all(_ keys: RecordKeys, _ db: Database) throws -> (found: [Subscription], unreadable: Int) {
+        try SealedTable.subscriptions.records(keys, db) { id, members in
+            SubscriptionID(bytes: id).flatMap { Subscription($0, members) }
         }
     }
 
@@ -47,14 +46,8 @@ package struct SubscriptionRows {
     ///
     /// - Parameter titles: the ids, under a new locator, of titles in the download queue, keyed by their former ids.
     static func rename(_ titles: [TitleID: TitleID], _ keys: RecordKeys, _ db: Database) throws {
-        var found: [Subscription] = []
-        _ = try SealedTable.subscriptions.open(keys, db) { id, members in
-            guard var opened = SubscriptionID(bytes: id).flatMap({ Subscription($0, members) }) else { return false }
-            opened.rename(titles)
-            found.append(opened)
-            return true
-        }
-        for subscription in found {
+        for var subscription in try all(keys, db).found {
+            subscription.rename(titles)
             try SealedTable.subscriptions.write(subscription.record, of: subscription.id.bytes, keys, db)
         }
     }

@@ -26,10 +26,8 @@ package struct ViewerRows {
             var stored = StoredViewers()
             guard store.keyring.hasRecordKeys else { return stored }
             let (keys, owner) = (try store.index.recordKeys(db), store.keyring.vaultID.bytes)
-            stored.unreadable += try SealedTable.viewers.open(keys, db) { id, record in
-                guard let viewer = ViewerID(bytes: id).flatMap({ Viewer(id: $0, record) }) else { return false }
-                stored.viewers.append(viewer)
-                return true
+            (stored.viewers, stored.unreadable) = try SealedTable.viewers.records(keys, db) { id, record in
+                ViewerID(bytes: id).flatMap { Viewer(id: $0, record) }
             }
             stored.unreadable += try SealedTable.shares.open(keys, db) { id, record in
                 guard let id = ResourceID(bytes: id), let share = TitleShare(record) else { return false }

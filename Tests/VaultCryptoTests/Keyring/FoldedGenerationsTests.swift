@@ -12,7 +12,7 @@ struct FoldedGenerationsTests {
         _ keyring: Keyring, _ file: inout [UInt8], _ edit: (inout KeyringEdit) throws -> Result
     ) throws -> Result {
         let (old, written) = (file, Box())
-        let result = try keyring.change(reading: { old }, writing: { written.bytes = $0 }, edit)
+        let result = try keyring.change(reading: { old }, edit) { written.bytes = $0.bytes }
         file = written.bytes
         return result
     }
@@ -173,7 +173,11 @@ struct FoldedGenerationsTests {
             document.retired = [range]
         }
         let written = Box()
-        try fixture.unlock().change(reading: { fixture.file }, writing: { written.bytes = $0 }) { $0.revokeTokens() }
+        try fixture.unlock().change(reading: { fixture.file }) {
+            $0.revokeTokens()
+        } writing: {
+            written.bytes = $0.bytes
+        }
         #expect(String(decoding: written.bytes, as: UTF8.self).contains(#""later":"x""#))
     }
 }

@@ -12,7 +12,7 @@ struct FollowingTests {
 
     private func changed(_ file: [UInt8], _ edit: (inout KeyringEdit) throws -> Void) throws -> [UInt8] {
         var written: [UInt8] = []
-        try KeyringFixture(file: file).unlock().change(reading: { file }, writing: { written = $0 }, edit)
+        try KeyringFixture(file: file).unlock().change(reading: { file }, edit) { written = $0.bytes }
         return written
     }
 

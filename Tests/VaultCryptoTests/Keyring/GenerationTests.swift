@@ -12,7 +12,7 @@ struct GenerationTests {
         _ keyring: Keyring, _ file: inout [UInt8], _ edit: (inout KeyringEdit) throws -> Result
     ) throws -> Result {
         let (old, written) = (file, Box())
-        let result = try keyring.change(reading: { old }, writing: { written.bytes = $0 }, edit)
+        let result = try keyring.change(reading: { old }, edit) { written.bytes = $0.bytes }
         file = written.bytes
         return result
     }

@@ -29,7 +29,7 @@ struct KeyringOrderTests {
         let file = file ?? fixture.file
         var written: [UInt8] = []
         try KeyringFixture(file: file).unlock().change(
-            reading: { file }, writing: { written = $0 }, { try $0.carryOut(order) })
+            reading: { file }, { try $0.carryOut(order) }, writing: { written = $0.bytes })
         return KeyringFixture(file: written)
     }
 
@@ -78,7 +78,7 @@ struct KeyringOrderTests {
     private func carriedOut(_ order: KeyringOrder, on file: [UInt8], openedBy key: [UInt8]) throws -> KeyringFixture {
         var written: [UInt8] = []
         try KeyringFixture(file: file).unlock(key: key).change(
-            reading: { file }, writing: { written = $0 }, { try $0.carryOut(order) })
+            reading: { file }, { try $0.carryOut(order) }, writing: { written = $0.bytes })
         return KeyringFixture(file: written)
     }
 

@@ -36,14 +36,20 @@ struct KeyringReadBackTests {
         let fixture = try KeyringFixture()
         let keyring = try fixture.unlock()
         #expect(throws: VaultError.self) {
-            try keyring.change(reading: { fixture.file }, writing: { _ in Issue.record("it wrote the keyring") }) {
+            try keyring.change(reading: { fixture.file }) {
                 edit(&$0.document)
+            } writing: { _ in
+                Issue.record("it wrote the keyring")
             }
         }
         #expect(keyring.revision == 1 && keyring.tokenEpoch == 1 && keyring.activeGenerations == [1])
         // The keyring still works.
         var written: [UInt8] = []
-        try keyring.change(reading: { fixture.file }, writing: { written = $0 }) { $0.revokeTokens() }
+        try keyring.change(reading: { fixture.file }) {
+            $0.revokeTokens()
+        } writing: {
+            written = $0.bytes
+        }
         #expect(KeyringFixture(file: written).trouble() == nil)
     }
 

@@ -16,8 +16,10 @@ struct RootTests {
         avoiding taken: Set<Int> = []
     ) throws -> (Keyring, KeyringFixture) {
         let (keyring, written) = (try fixture.unlock(), Box())
-        _ = try keyring.change(reading: { fixture.file }, writing: { written.bytes = $0 }) {
+        _ = try keyring.change(reading: { fixture.file }) {
             try $0.renewRoot(openedBy: secrets, droppingOthers: droppingOthers, now: 1, avoiding: taken)
+        } writing: {
+            written.bytes = $0.bytes
         }
         return (keyring, KeyringFixture(file: written.bytes))
     }

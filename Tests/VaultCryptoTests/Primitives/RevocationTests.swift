@@ -11,7 +11,11 @@ struct RevocationTests {
         let keyring = try fixture.unlock()
         let before = keyring.token(.token, LittleEndian.bytes(UInt64(keyring.tokenEpoch)))
         var written: [UInt8] = []
-        try keyring.change(reading: { fixture.file }, writing: { written = $0 }) { $0.revokeTokens() }
+        try keyring.change(reading: { fixture.file }) {
+            $0.revokeTokens()
+        } writing: {
+            written = $0.bytes
+        }
         #expect(keyring.tokenEpoch == 2 && keyring.revision == 2)
         let again = try KeyringFixture(file: written).unlock()
         #expect(again.tokenEpoch == 2 && again.revision == 2 && again.vaultID == keyring.vaultID)
@@ -25,7 +29,11 @@ struct RevocationTests {
         let keyring = try fixture.unlock()
         let refusal = VaultError(.diskFull, "full")
         #expect(throws: refusal) {
-            try keyring.change(reading: { fixture.file }, writing: { _ in throw refusal }) { $0.revokeTokens() }
+            try keyring.change(reading: { fixture.file }) {
+                $0.revokeTokens()
+            } writing: { _ in
+                throw refusal
+            }
         }
         #expect(keyring.tokenEpoch == 1 && keyring.revision == 1)
     }
@@ -35,7 +43,11 @@ struct RevocationTests {
         let fixture = try KeyringFixture()
         let keyring = try fixture.unlock()
         var newer: [UInt8] = []
-        try keyring.change(reading: { fixture.file }, writing: { newer = $0 }) { $0.revokeTokens() }
+        try keyring.change(reading: { fixture.file }) {
+            $0.revokeTokens()
+        } writing: {
+            newer = $0.bytes
+        }
         let forged = try fixture.forged { $0["tokenEpoch"] = .integer(7) }
         let others = try NewKeyring.make(
             with: .key(SecretKey(KeyringFixture.keyBytes)), method: .keyFile, label: "test", now: 0)
@@ -44,8 +56,10 @@ struct RevocationTests {
             (Array(newer.dropLast(9)), .damagedKeyring),
         ] {
             let error = #expect(throws: VaultError.self) {
-                try keyring.change(reading: { file }, writing: { _ in Issue.record("the keyring was overwritten") }) {
+                try keyring.change(reading: { file }) {
                     $0.revokeTokens()
+                } writing: { _ in
+                    Issue.record("the keyring was overwritten")
                 }
             }
             #expect(error?.code == code)

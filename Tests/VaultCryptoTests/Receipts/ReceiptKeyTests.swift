@@ -30,10 +30,12 @@ struct ReceiptKeyTests {
         _ keyring: Keyring, of file: [UInt8], _ number: Int, after last: [UInt8]
     ) throws -> (line: [UInt8], keyring: Keyring) {
         var (line, written): ([UInt8], [UInt8]) = ([], [])
-        try keyring.change(reading: { file }, writing: { written = $0 }) { edit in
+        try keyring.change(reading: { file }) { edit in
             _ = try edit.renewRoot(
                 openedBy: [SharedSecret(.key(SecretKey(KeyringFixture.keyBytes)))], droppingOthers: false, now: 1)
             line = try Self.line(number, after: last, by: keyring, with: edit)
+        } writing: {
+            written = $0.bytes
         }
         return (line, try KeyringFixture(file: written).unlock())
     }

@@ -52,8 +52,10 @@ struct ForgedGenerationTests {
         let place = vault.keyringPlace()
         let keyring = try TemporaryVault.unlock(vault.keyringFile)
         // Simulates a power loss after the keyring is durable and before the index is updated.
-        let made = try keyring.change(reading: place.read, writing: place.write) {
+        let made = try keyring.change(reading: place.read) {
             [try $0.addGeneration(now: 1, avoiding: [2]), try $0.addGeneration(now: 2)]
+        } writing: {
+            try place.write($0.bytes)
         }
         #expect(made == [3, 4])
         store = try VaultStore.open(at: vault.folder, keyring: keyring, access: .owner)

@@ -126,11 +126,13 @@ struct GenerationTests {
         let vault = try TemporaryVault()
         let store = try vault.open()
         let place = vault.keyringPlace()
-        try vault.keyring.change(reading: place.read, writing: place.write) { edit in
+        try vault.keyring.change(reading: place.read) { edit in
             for number in 1...200 {
                 _ = try edit.addGeneration(now: 1)
                 try edit.retireGeneration(number)
             }
+        } writing: {
+            try place.write($0.bytes)
         }
         try #require(store.keyring.foldedGenerations.contains { $0.contains(1) })
         let revision = store.keyring.revision
@@ -205,7 +207,11 @@ struct GenerationTests {
         let place = vault.keyringPlace()
         // Simulates a power loss after the keyring is durable and before the index is updated.
         let keyring = try TemporaryVault.unlock(vault.keyringFile)
-        _ = try keyring.change(reading: place.read, writing: place.write) { try $0.addGeneration(now: 1) }
+        _ = try keyring.change(reading: place.read) {
+            try $0.addGeneration(now: 1)
+        } writing: {
+            try place.write($0.bytes)
+        }
         try store.close()
         store = try VaultStore.open(at: vault.folder, keyring: keyring, access: .owner)
         #expect(try GenerationRows(store.index).generations().all == [1, 2])
