@@ -22,9 +22,9 @@ struct TypeTests {
         "VaultService.LocalVault": Size(66, in: 3),
         "VaultService.RemoteVault": Size(63, in: 3),
         "VaultStorage.ResourceMetadata": Size(6, in: 5),
-        "VaultStorage.VaultIndex": Size(120, in: 14),
+        "VaultStorage.VaultIndex": Size(39, in: 5),
         "VaultStorage.VaultSettings": Size(15, in: 6),
-        "VaultStorage.VaultStore": Size(112, in: 16),
+        "VaultStorage.VaultStore": Size(110, in: 15),
     ]
 
     private struct Size: Equatable {

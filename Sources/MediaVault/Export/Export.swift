@@ -117,7 +117,7 @@ struct ExportSource: Sendable {
     /// - Throws: ``VaultError`` with code `notHeld` if a byte is missing.
     init(_ store: VaultStore, _ id: ResourceID, _ url: MediaURL) throws {
         self.url = url
-        guard let resource = try store.index.resource(id), let serving = resource.serving else {
+        guard let resource = try store.index.resources.find(id), let serving = resource.serving else {
             throw VaultError(.notHeld, "the vault holds nothing of \(url); fetch it first")
         }
         guard let length = serving.info.information.length else {
@@ -151,7 +151,7 @@ struct ExportSource: Sendable {
             // The segment was removed or replaced after the index was read, so the index is read once more.
             open = nil
             let known = resource.serving?.id
-            guard let resource = try store.index.resource(resource.id), let serving = resource.serving,
+            guard let resource = try store.index.resources.find(resource.id), let serving = resource.serving,
                 serving.id == known
             else { throw VaultError(.notHeld, "\(url) was removed or replaced while it was exported; fetch it again") }
             self.resource = resource

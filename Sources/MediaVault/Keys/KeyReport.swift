@@ -28,7 +28,7 @@ public struct KeyReport: Hashable, Sendable {
     /// Reads the state of a vault's keys. Blocks.
     init(_ store: VaultStore, act: Receipt.Act?) throws {
         let (retiring, use) = (try store.retiringGenerations(), try GenerationRows(store.index).generationUse())
-        let records = try store.index.recordUse()
+        let records = try store.index.records.use()
         let (keyring, settings) = (store.keyring, try store.index.settings())
         let backlog = try ResealRows(store.index).resealBacklog(of: settings.resealOrder)
         generations = keyring.generationRecords.map { record in
@@ -140,7 +140,7 @@ enum GenerationUsers {
     }
 
     private static func name(of id: ResourceID, in store: VaultStore) -> String {
-        guard let resource = try? store.index.resource(id), let url = try? MediaURL(resource.metadata.url) else {
+        guard let resource = try? store.index.resources.find(id), let url = try? MediaURL(resource.metadata.url) else {
             return "a title that does not open and so cannot be rewrapped: remove it"
         }
         return url.description

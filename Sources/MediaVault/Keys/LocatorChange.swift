@@ -63,7 +63,7 @@ extension KeyAdministration {
         var renamed: [[UInt8]: [UInt8]] = [:]
         var last: ResourceID?
         while true {
-            let page = try store.index.resources(after: last, limit: 64)
+            let page = try store.index.resources.page(after: last, limit: 64)
             for case let metadata? in page.map(\.resource?.metadata) {
                 guard let principal = CacheKey(bytes: metadata.cacheKey).principal, renamed[principal] == nil,
                     let fields = metadata.fields?.fields, let identity = Identity.bytes(of: fields),

@@ -49,7 +49,7 @@ struct Resealer {
     mutating func run() async throws {
         let named = order.resources
         let queue = try await blocking { store in
-            let wanted = try named.map { try store.index.withParts($0) }
+            let wanted = try named.map { try store.index.titles.withParts($0) }
             return try ResealRows(store.index).resealQueue().filter { wanted?.contains($0) ?? true }
         }
         try await count(queue)
@@ -67,7 +67,9 @@ struct Resealer {
             let whole =
                 named == nil
                 ? finished
-                : try finished.filter { id in try store.index.parts(of: id).allSatisfy { !left.contains($0.id) } }
+                : try finished.filter { id in
+                    try store.index.titles.parts(of: id).allSatisfy { !left.contains($0.id) }
+                }
             try store.finishResealOrder(order, of: whole, noting: log)
         }
         tell(step(report))
@@ -129,7 +131,7 @@ struct Resealer {
     /// Gives a resource its new key.
     private mutating func begin(_ id: ResourceID) async throws -> Beginning {
         do {
-            guard let resource = try await blocking({ try $0.index.resource(id) }) else { return .left }
+            guard let resource = try await blocking({ try $0.index.resources.find(id) }) else { return .left }
             let (loader, lease) = try keys.loaders.use(resource)
             try await loader.ready()
             let (record, run) = (loader.record, order.run)

@@ -28,7 +28,7 @@ extension KeyAdministration {
             let store = store
             // Someone who can change the files could have unlinked a part from its title to save the part from the
             // shred.
-            try await pool.run { try store.index.linkParts() }
+            try await pool.run { try store.index.titles.linkParts() }
             for reference in references { titles.append(try await shredOne(reference, quick: quick)) }
             let kept = try await finishShreds()
             // If no title was removed, the generation was not replaced either.

@@ -225,8 +225,8 @@ final class LoaderTable: Sendable {
         let (parts, files, title) = try await pool.run {
             // Keep a download of the title from adding more parts.
             loader.record.isRetired.withLock { $0 = true }
-            let (parts, files) = try store.index.contents(of: id)
-            return (parts, files, try store.index.titleID(of: id))
+            let (parts, files) = try store.index.titles.contents(of: id)
+            return (parts, files, try store.index.titleIDs.id(of: id))
         }
         let removing = parts.union(files).union([id])
         let ending = begin(removing: removing, reading: parts.union([id]))
@@ -276,7 +276,7 @@ final class LoaderTable: Sendable {
         for loader in all where loader.record.metadata?.partOf.contains(key) == true {
             let (record, isPacked) = (loader.record, loader.record.place != nil)
             let isThere = try await environment.pool.run {
-                guard try isPacked || store.index.hasResource(record.id) else { return false }
+                guard try isPacked || store.index.resources.has(record.id) else { return false }
                 try record.changeTitles(.leave(title.id)) { $0.partOf.removeAll { $0 == key } }
                 return true
             }
@@ -305,8 +305,8 @@ final class LoaderTable: Sendable {
     func requireOwnRows(of resource: NamedResource) async throws {
         let (store, id) = (environment.store, resource.id)
         let (hasRows, isPacked) = try await environment.pool.run {
-            let hasRows = try store.index.hasResource(id)
-            return (hasRows, try !hasRows && store.index.resource(id) != nil)
+            let hasRows = try store.index.resources.has(id)
+            return (hasRows, try !hasRows && store.index.resources.find(id) != nil)
         }
         guard !isPacked else {
             throw VaultError(

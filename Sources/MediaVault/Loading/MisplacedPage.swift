@@ -96,7 +96,7 @@ extension LoaderTable {
     func removeIfOnlyPlayed(_ resource: NamedResource, _ loader: ResourceLoader) async throws -> Bool {
         let (store, id) = (loader.store, resource.id)
         let isOnlyPlayed = try await loader.pool.run {
-            try store.index.resource(id).map { $0.resourceClass == .cache && $0.place == nil } ?? true
+            try store.index.resources.find(id).map { $0.resourceClass == .cache && $0.place == nil } ?? true
         }
         guard isOnlyPlayed else { return false }
         do {

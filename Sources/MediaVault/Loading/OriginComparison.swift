@@ -116,7 +116,7 @@ extension ResourceLoader {
         guard let length = imported.length, length > 0, look({ $0.isHeldWhole }) else { return nil }
         let (store, id) = (store, record.id)
         let comparison = OriginComparison(self, length: length) { range in
-            guard let resource = try store.index.resource(id) else { throw ResourceRecord.removed }
+            guard let resource = try store.index.resources.find(id) else { throw ResourceRecord.removed }
             return try store.bytes(range, of: resource)
         }
         guard case .same(let version) = try await comparison.run() else { return nil }

@@ -40,7 +40,7 @@ final class RemovedTitles: Sendable {
         let now = store.now()
         // Skip a title that the index still has, because it was stored again or its removal was interrupted.
         let inForce = stored.filter { removed in
-            Self.isInForce(removed, at: now) && (try? store.index.resources(removed.title).isEmpty) ?? false
+            Self.isInForce(removed, at: now) && (try? store.index.titleIDs.resources(removed.title).isEmpty) ?? false
         }
         state.withLock { state in
             state.marks = inForce.map { Mark(removed: $0, ids: Set($0.ids), key: nil) }

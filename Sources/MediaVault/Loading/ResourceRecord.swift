@@ -36,7 +36,7 @@ final class ResourceRecord: Sendable {
     ///
     /// - Returns: the representation to read; nil if the store has none.
     func load() throws -> StoredRepresentation? {
-        var resource = try store.index.resource(id)
+        var resource = try store.index.resources.find(id)
         // Older versions of the vault did not record where bytes came from, but they fetched the resources that a
         // manifest names only from public addresses.
         if let read = resource, read.metadata.isDerived, read.serving?.info.information.privateHosts == nil {
@@ -240,7 +240,7 @@ final class ResourceRecord: Sendable {
             guard source == nil || !isRetired.withLock({ $0 }) else { throw Self.removed }
             guard var resource = try stored ?? source.map({ try add($0) }) else { return }
             stored = resource
-            try store.setCover(picture, of: &resource)
+            try store.covers.set(picture, of: &resource)
             stored = resource
         }
     }
@@ -256,7 +256,7 @@ final class ResourceRecord: Sendable {
     func setFeedCover(_ picture: [UInt8]) throws {
         try stored.withLock { stored in
             guard var resource = stored, resource.coverTag == nil else { return }
-            try store.setCover(picture, isOfFeed: true, of: &resource)
+            try store.covers.set(picture, isOfFeed: true, of: &resource)
             stored = resource
         }
     }

@@ -188,7 +188,7 @@ final class ManifestPlayback: Sendable {
     func removeIfOnlyPlayed(_ resource: NamedResource) async throws {
         let (store, pool, id) = (loaders.environment.store, loaders.environment.pool, resource.id)
         let isOnlyPlayed = try await pool.run {
-            try store.index.resource(id).map { $0.resourceClass == .cache && $0.metadata.mode == nil } ?? false
+            try store.index.resources.find(id).map { $0.resourceClass == .cache && $0.metadata.mode == nil } ?? false
         }
         guard isOnlyPlayed else { return }
         _ = try? await loaders.remove(resource.reference) { store, id in try store.remove(id) }

@@ -81,7 +81,7 @@ final class ResourceNames: Sendable {
     /// - Throws: ``VaultError`` with code `notHeld` if there is no such resource; `invalidArgument` if several have
     ///   this id.
     func reference(storedAs id: TitleID) throws -> MediaReference {
-        let found = try store.index.resources(id)
+        let found = try store.index.titleIDs.resources(id)
         guard let stored = found.first else {
             throw VaultError(
                 .notHeld, "the vault has no title with the id \(id); give one that it has", hint: .listTitles)
@@ -167,7 +167,7 @@ final class ResourceNames: Sendable {
 
     /// Returns whether the vault has a resource with this id, either by itself or in a pack. Blocks.
     private func isStored(_ id: ResourceID) throws -> Bool {
-        try store.index.hasResource(id) || store.index.resource(id) != nil
+        try store.index.resources.has(id) || store.index.resources.find(id) != nil
     }
 
     /// Records a principal for which a resource is about to be stored. Blocks.

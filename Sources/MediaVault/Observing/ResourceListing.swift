@@ -66,7 +66,7 @@ public struct ResourceListing: AsyncSequence, Sendable {
     private func read(after last: ResourceID?) async throws -> [SealedResource] {
         let (store, hasParts) = (store, hasParts)
         return try await pool.run {
-            try store.index.sealedResources(after: last, limit: Self.pageSize, parts: hasParts)
+            try store.index.resources.sealed(after: last, limit: Self.pageSize, parts: hasParts)
         }
     }
 
@@ -74,7 +74,7 @@ public struct ResourceListing: AsyncSequence, Sendable {
     private func open(_ rows: ArraySlice<SealedResource>) async throws -> [ResourceSummary] {
         let store = store
         return try await pool.run {
-            try store.summaries(of: rows.compactMap { try store.index.openIfSound($0) })
+            try store.summaries(of: rows.compactMap { try store.index.resources.openIfSound($0) })
         }
     }
 }
@@ -86,14 +86,14 @@ extension VaultStore {
         let age = try? limitsInForce().age
         var summaries = resources.map { ResourceSummary($0, age: age) }
         let played = summaries.indices.filter { summaries[$0].title == nil && summaries[$0].isManifest }
-        let bytes = try index.partBytes(of: played.map { resources[$0].id })
+        let bytes = try index.titles.partBytes(of: played.map { resources[$0].id })
         for index in played { summaries[index].partBytes = bytes[resources[index].id] }
         return summaries
     }
 
     /// Returns what the vault holds of a resource; nil if the vault does not have it. Blocks.
     func summary(of id: ResourceID) throws -> ResourceSummary? {
-        try index.resource(id).flatMap { try summaries(of: [$0]).first }
+        try index.resources.find(id).flatMap { try summaries(of: [$0]).first }
     }
 }
 

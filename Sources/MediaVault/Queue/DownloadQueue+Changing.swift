@@ -45,7 +45,7 @@ extension DownloadQueue {
         let reference = try loaders.settled(given)
         let resource = try await loaders.name(given)
         let (store, id) = (store, resource.id)
-        let stored = try await pool.run { try store.index.resource(id)?.titleID }
+        let stored = try await pool.run { try store.index.resources.find(id)?.titleID }
         // A resource for one user is requested by its stored title, because that title's record has the header fields.
         let isByID = given.titleID != nil || (reference.principal != nil && stored != nil)
         return NamedOrder(
@@ -222,7 +222,7 @@ extension DownloadQueue {
         let (store, id, given) = (store, resource.id, resource.reference.titleID)
         // If the resource's row does not open, its title id is unknown; the title was then queued under the id of its
         // URL.
-        let stored = try? await pool.run { try store.index.resource(id)?.titleID }
+        let stored = try? await pool.run { try store.index.resources.find(id)?.titleID }
         return Set([TitleID(of: id), given, stored].compactMap(\.self))
     }
 

@@ -27,7 +27,7 @@ struct ReadinessInspection: Sendable {
             try Task.checkCancellation()
             let (store, after) = (store, last)
             let rows = try await pool.run {
-                try store.index.sealedResources(after: after, limit: Self.pageSize, parts: false)
+                try store.index.resources.sealed(after: after, limit: Self.pageSize, parts: false)
             }
             for row in rows {
                 try Task.checkCancellation()
@@ -58,7 +58,7 @@ struct ReadinessInspection: Sendable {
         let wanted: Set<ResourceClass> = options.hasDownloads ? [.pinned, .download] : [.pinned]
         // If the stored class is invalid, the title may have been in any class, so it is examined.
         guard row.resourceClass.map(wanted.contains) ?? true else { return nil }
-        guard let resource = try store.index.openIfSound(row) else {
+        guard let resource = try store.index.resources.openIfSound(row) else {
             return TitleFacts(opening: TitleFacts.Opening(unopened: 1))
         }
         let summary = ResourceSummary(resource)
@@ -89,7 +89,7 @@ struct ReadinessInspection: Sendable {
     /// others or sealed again since its row was read.
     private func opening(of resource: StoredResource) throws -> TitleFacts.Opening {
         let found = try examine(resource)
-        guard found != TitleFacts.Opening(), let now = try store.index.resource(resource.id) else { return found }
+        guard found != TitleFacts.Opening(), let now = try store.index.resources.find(resource.id) else { return found }
         return try examine(now)
     }
 
@@ -127,12 +127,12 @@ struct ReadinessInspection: Sendable {
         of resource: StoredResource, _ opening: inout TitleFacts.Opening
     ) throws -> [(owner: StoredResource, segment: SegmentDescription)] {
         var segments = Self.sealed(in: resource)
-        for part in try store.index.parts(of: resource.id) {
+        for part in try store.index.titles.parts(of: resource.id) {
             do {
-                guard let part = try store.index.resource(part.id) else { continue }
+                guard let part = try store.index.resources.find(part.id) else { continue }
                 segments += Self.sealed(in: part)
                 if part.metadata.isPack {
-                    opening.unopened += try store.index.packedParts(of: part).unopened
+                    opening.unopened += try store.index.packs.parts(of: part).unopened
                 } else if part.resourceClass != .cache, !part.isWhole {
                     opening.brokenParts += 1
                 }

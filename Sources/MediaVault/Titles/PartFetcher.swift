@@ -224,7 +224,7 @@ final class PartFetcher: Sendable {
         let (record, owner, resourceClass) = (loader.record, title.resource, title.resourceClass)
         let (store, key) = (loader.store, owner.key.bytes)
         return try await loader.pool.run {
-            guard record.place != nil, try !store.index.hasWholeCopy(of: record.id, for: key) else {
+            guard record.place != nil, try !store.index.packs.hasWholeCopy(of: record.id, for: key) else {
                 try record.join(owner, as: resourceClass)
                 return nil
             }

@@ -13,7 +13,7 @@ struct TitleParts: Sendable {
     /// Returns the parts of the title whose manifest is this resource.
     func parts(of resource: NamedResource) async throws -> [TitlePart] {
         let store = store
-        return try await pool.run { try store.index.parts(of: resource.id) }
+        return try await pool.run { try store.index.titles.parts(of: resource.id) }
     }
 
     /// Changes the class of a title's parts. Parts that also belong to another, pinned title stay pinned.
@@ -49,7 +49,7 @@ extension ResourceRecord {
         // A person fetched or pinned the resource before any title named it, perhaps only a moment ago.
         let isOwn =
             try resource.metadata.partOf.isEmpty
-            && store.index.resource(id).map { $0.resourceClass != .cache } ?? false
+            && store.index.resources.find(id).map { $0.resourceClass != .cache } ?? false
         guard !isIn || (resource.resourceClass != resourceClass && resource.resourceClass != .pinned) else { return }
         try changeTitles(raisingTo: resourceClass, .join(title.id)) { metadata in
             if !isIn { metadata.partOf.append(title.key.bytes) }

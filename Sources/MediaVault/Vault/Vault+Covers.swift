@@ -21,7 +21,7 @@ public struct Cover: Hashable, Sendable {
     /// Checks a picture's size in bytes.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if the size is 0, or more than ``maxBytes``.
-    package static func check(byteCount: Int64) throws { try VaultStore.check(coverBytes: byteCount) }
+    package static func check(byteCount: Int64) throws { try CoverRows.check(byteCount) }
 
     /// Checks that a picture can be set as a cover.
     ///
@@ -50,8 +50,8 @@ extension Vault {
         guard loader.mayGive(loader.look { $0.information }, for: reference) else { return nil }
         let (store, pictures, id) = (store, loaders.pictures, loader.record.id)
         return try await pool.run {
-            guard let resource = try store.index.resource(id), resource.place == nil else { return nil }
-            let kept = try store.index.cover(of: resource).flatMap {
+            guard let resource = try store.index.resources.find(id), resource.place == nil else { return nil }
+            let kept = try store.covers.picture(of: resource).flatMap {
                 Cover(resource.metadata.cover, Picture($0))
             }
             guard kept == nil || resource.metadata.hasFeedCover, let serving = resource.serving else { return kept }
@@ -69,7 +69,7 @@ extension Vault {
             let found = try MediaPicture(media).find()
             pictures.keep(found, of: serving.id, resource.id)
             // If the resource was removed during the search, the removal had no picture to forget yet.
-            if try !store.index.hasResource(resource.id) { pictures.forget([resource.id]) }
+            if try !store.index.resources.has(resource.id) { pictures.forget([resource.id]) }
             return found
         } catch let error as VaultError where [.notHeld, .integrity].contains(error.code) {
             // Cache nothing: missing bytes may arrive, and damaged bytes may be repaired.

@@ -23,6 +23,6 @@ extension Vault {
         if let id = reference.titleID { return id }
         let id = try await name(reference).id
         let store = store
-        return try await pool.run { try store.index.resource(id)?.titleID } ?? TitleID(of: id)
+        return try await pool.run { try store.index.resources.find(id)?.titleID } ?? TitleID(of: id)
     }
 }

@@ -25,7 +25,7 @@ extension Vault {
         return try await pool.run {
             let soon = try store.quota.expiring(
                 within: ExpiringTitle.notice(ofAge: age), age: age, limit: ExpiringTitle.most)
-            return try soon.filter { try store.index.resource($0.resource)?.isCompleteTitle ?? false }.map {
+            return try soon.filter { try store.index.resources.find($0.resource)?.isCompleteTitle ?? false }.map {
                 ExpiringTitle(resource: $0.resource, expires: Timestamp(seconds: $0.accessed + age))
             }
         }

@@ -103,7 +103,7 @@ extension Vault {
     /// Returns whether the vault has a title with this id.
     package func hasTitle(_ id: TitleID) async throws -> Bool {
         let store = store
-        return try await pool.run { try !store.index.resources(id).isEmpty }
+        return try await pool.run { try !store.index.titleIDs.resources(id).isEmpty }
     }
 
     /// Returns whether a viewer may play a resource through a link: whether it is a part of the link's title, or of a
@@ -116,9 +116,9 @@ extension Vault {
         let own = try await name(reference(of: hidden.title)).id
         return try await pool.run { [viewers] in
             // The index also finds a small file in a pack.
-            guard try store.index.resource(id) != nil else { return false }
-            return try store.index.titles(of: id).contains(own)
-                || viewers.isShared(store.index.titleID(of: id), with: hidden.viewer)
+            guard try store.index.resources.find(id) != nil else { return false }
+            return try store.index.titles.named(for: id).contains(own)
+                || viewers.isShared(store.index.titleIDs.id(of: id), with: hidden.viewer)
         }
     }
 

@@ -27,7 +27,7 @@ extension Vault {
     package func page(after last: ResourceID?, limit: Int) async throws -> ResourcePage {
         let store = store
         return try await pool.run {
-            let rows = try store.index.resources(after: last, limit: limit, parts: false)
+            let rows = try store.index.resources.page(after: last, limit: limit, parts: false)
             let known = rows.compactMap(\.resource)
             return ResourcePage(
                 resources: try store.summaries(of: known), damagedCount: rows.count - known.count,
@@ -98,13 +98,13 @@ extension Vault {
     /// Returns the title id of a resource, even if the resource was removed.
     package func titleID(of id: ResourceID) async throws -> TitleID {
         let store = store
-        return try await pool.run { try store.index.titleID(of: id) }
+        return try await pool.run { try store.index.titleIDs.id(of: id) }
     }
 
     /// Returns the titles to which a resource belongs as a part; the resource itself if it is a title, or part of none.
     package func titles(of id: ResourceID) async throws -> [ResourceID] {
         let store = store
-        return try await pool.run { try store.index.titles(of: id) }
+        return try await pool.run { try store.index.titles.named(for: id) }
     }
 
     /// Returns the sources of a resource's latest answers. Running answers come first, then ended ones, the latest

@@ -48,7 +48,7 @@ extension Vault {
         let limits = try await quota.limitsInForce()
         let queue = try await downloads.counts()
         return try await pool.run {
-            let totals = try store.index.totals()
+            let totals = try store.index.resources.totals()
             let used = try store.bytesUsed()
             return VaultStatus(
                 vaultID: store.keyring.vaultID.hex, resources: totals.resources, bytes: totals.bytes,

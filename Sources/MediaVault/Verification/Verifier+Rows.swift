@@ -74,7 +74,7 @@ extension Verifier {
         let resource: StoredResource
         do {
             // The resource may have been removed since its id was read.
-            guard let found = try await blocking({ try $0.index.resource(id) }) else { return }
+            guard let found = try await blocking({ try $0.index.resources.find(id) }) else { return }
             resource = found
         } catch let error as VaultError where error.code == .integrity {
             try await requireNewestKeys()
@@ -125,26 +125,26 @@ extension Verifier {
     /// Checks that the rows of a pack's files open, and that a resource that is not a pack has no such rows. A repair
     /// deletes rows that fail this check.
     private mutating func checkParts(of pack: StoredResource) async throws {
-        let count = try await blocking { try $0.index.packedParts(of: pack).unopened }
+        let count = try await blocking { try $0.index.packs.parts(of: pack).unopened }
         guard count > 0 else { return }
-        if options.repairs { try await blocking { try $0.index.dropUnopenedParts(of: pack) } }
+        if options.repairs { try await blocking { try $0.index.packs.dropUnopened(of: pack) } }
         note(count, of: pack, "rows of \(count) parts do not open; repair it, and fetch the title again")
     }
 
     /// Checks that a resource is linked to exactly the titles that it names. A repair corrects its links.
     private mutating func checkLinks(of resource: StoredResource) async throws {
-        let count = try await blocking { try $0.index.wrongLinks(of: resource.id) }
+        let count = try await blocking { try $0.index.titles.wrongLinks(of: resource.id) }
         guard count > 0 else { return }
-        if options.repairs { try await blocking { try $0.index.mendLinks(of: resource.id) } }
+        if options.repairs { try await blocking { try $0.index.titles.mendLinks(of: resource.id) } }
         note(count, of: resource, "its rows do not link it to the titles that it names, or to others; repair it")
     }
 
     /// Checks that the cover that was set for a resource opens. A repair cannot restore a cover.
     private mutating func checkCover(of resource: StoredResource) async throws {
-        guard try await blocking({ try $0.index.lacksCover(resource) }) else { return }
+        guard try await blocking({ try $0.covers.lacksPicture(resource) }) else { return }
         // The resource may have got another cover or another key since its row was read, so read the row again.
-        guard let now = try await blocking({ try $0.index.resource(resource.id) }),
-            try await blocking({ try $0.index.lacksCover(now) })
+        guard let now = try await blocking({ try $0.index.resources.find(resource.id) }),
+            try await blocking({ try $0.covers.lacksPicture(now) })
         else { return }
         report.note(.row, isMended: false)
         report.name(
@@ -195,7 +195,7 @@ extension Verifier {
         // When a part leaves a pack, its bytes stay in the pack's segments, but nothing reads them.
         var used: ByteRanges?
         if resource.metadata.isPack {
-            let parts = try await blocking { try $0.index.packedParts(of: resource).parts }
+            let parts = try await blocking { try $0.index.packs.parts(of: resource).parts }
             used = ByteRanges(parts.map(\.range))
         }
         var ledger = RepresentationLedger(used: used)
@@ -230,7 +230,7 @@ extension Verifier {
                 // A segment that was resealed in between has another key than the resource that was read.
                 let resource =
                     resource.keys[segment.keyNumber] == nil
-                    ? try store.index.resource(resource.id) ?? resource : resource
+                    ? try store.index.resources.find(resource.id) ?? resource : resource
                 let reader = try store.reader(of: segment, resource: resource)
                 return (reader, try reader.fileSize())
             }
@@ -327,9 +327,9 @@ extension Verifier {
 
     /// Checks for rows that belong to no resource. Nothing opens the segments and files that such rows name.
     mutating func checkStrandedRows() async throws {
-        let parts = try await blocking { try $0.index.strayPartCount() }
+        let parts = try await blocking { try $0.index.packs.strayCount() }
         if parts > 0 {
-            if options.repairs { try await blocking { try $0.index.dropStrayParts() } }
+            if options.repairs { try await blocking { try $0.index.packs.dropStray() } }
             report.note(.row, parts, isMended: options.repairs)
         }
         var last: SegmentID?

@@ -72,17 +72,17 @@ struct Verifier {
         var ids: [ResourceID] = []
         for reference in references {
             let resource = try await loaders.name(reference)
-            guard try await blocking({ try $0.index.hasResource(resource.id) }) else { throw reference.notHeld }
+            guard try await blocking({ try $0.index.resources.has(resource.id) }) else { throw reference.notHeld }
             ids.append(resource.id)
             ids += try await TitleParts(loaders: loaders).parts(of: resource).map(\.id)
         }
         let titles = ids
-        begin(try await blocking { try $0.index.totals(of: titles) })
+        begin(try await blocking { try $0.index.resources.totals(of: titles) })
         progress()
         for id in ids { try await check(id) }
         // Repaired resources may belong to other titles, too.
         let concerned = try await blocking { store in
-            Set(try titles.flatMap { try store.index.titles(of: $0) }).union(titles)
+            Set(try titles.flatMap { try store.index.titles.named(for: $0) }).union(titles)
         }
         try await recount(Array(concerned))
         tell(step(report))
@@ -95,11 +95,11 @@ struct Verifier {
         guard options.repairs else { return }
         // If rows were deleted, it is unknown to which titles they belonged.
         let isDoubtful = report.damage[.row] != nil || report.damage[.resource] != nil
-        try await blocking { try $0.index.recountTitles(titles, doubting: isDoubtful) }
+        try await blocking { try $0.index.completeness.recount(titles, doubting: isDoubtful) }
     }
 
     private mutating func count() async throws {
-        let totals = try await blocking { try $0.index.totals() }
+        let totals = try await blocking { try $0.index.resources.totals() }
         begin((totals.bytes, totals.segments))
     }
 
@@ -285,11 +285,11 @@ extension Verifier {
     /// Bytes that belong to no part are not fetched.
     private mutating func mend(_ gaps: ByteRanges, ofPack pack: StoredResource) async throws -> String? {
         var problem: String?
-        for part in try await blocking({ try $0.index.packedParts(of: pack).parts }) {
+        for part in try await blocking({ try $0.index.packs.parts(of: pack).parts }) {
             let lost = gaps.overlaps(with: part.range).map { run in
                 run.lowerBound - part.range.lowerBound..<run.upperBound - part.range.lowerBound
             }
-            guard !lost.isEmpty, let resource = try await blocking({ try $0.index.resource(part.id) }),
+            guard !lost.isEmpty, let resource = try await blocking({ try $0.index.resources.find(part.id) }),
                 let place = resource.place, let version = resource.serving?.id
             else { continue }
             let failure: String? =

@@ -16,9 +16,9 @@ extension Viewers {
         let missing = changed.isEmpty ? [] : try store.viewers.missing(among: changed)
         var wasShared = try endShares(without: missing, among: changed)
         for resource in missing {
-            let title = try store.index.titleID(of: resource)
+            let title = try store.index.titleIDs.id(of: resource)
             // A title that has another resource id now still exists.
-            let isGone = try store.index.resources(title).isEmpty
+            let isGone = try store.index.titleIDs.resources(title).isEmpty
             changing.withLock { _ in
                 state.withLock { if $0.forget(title, resource, isGone: isGone) { wasShared = true } }
             }

@@ -51,7 +51,7 @@ extension Viewers {
     }
 
     private func resource(of title: TitleID) throws -> ResourceID {
-        let found = try store.index.resources(title)
+        let found = try store.index.titleIDs.resources(title)
         guard found.count == 1, found[0].place == nil else {
             throw VaultError(.notHeld, "the vault has no title with the id \(title); list the titles")
         }
@@ -116,8 +116,8 @@ extension Viewers {
         for first in stride(from: 0, to: resources.count, by: Self.pageSize) {
             let page = Array(resources[first..<min(first + Self.pageSize, resources.count)])
             summaries += try await pool.run { [store] in
-                let rows = try store.index.sealedResources(page)
-                return try store.summaries(of: rows.compactMap { try store.index.openIfSound($0) })
+                let rows = try store.index.resources.sealed(page)
+                return try store.summaries(of: rows.compactMap { try store.index.resources.openIfSound($0) })
             }
         }
         return summaries

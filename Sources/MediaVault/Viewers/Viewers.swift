@@ -53,7 +53,7 @@ public final class Viewers: Sendable {
         let locator = store.index.locator
         // This makes the index cache the title ids that renamed resources keep in their rows, because a removal deletes
         // the rows.
-        if let any = stored.shares.keys.first { _ = try? store.index.titleID(of: any) }
+        if let any = stored.shares.keys.first { _ = try? store.index.titleIDs.id(of: any) }
         state.withLock { state in
             state.viewers = Dictionary(stored.viewers.map { ($0.id, $0) }) { first, _ in first }
             state.shares = [:]

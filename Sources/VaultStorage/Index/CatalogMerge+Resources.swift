@@ -13,9 +13,10 @@ extension CatalogMerge {
         let known = try rows("SELECT * FROM main.generation", orAllOf: "SELECT * FROM main.generation WHERE FALSE")
         let generations = Set(known.compactMap(GenerationRow.init).map(\.number))
         return try takeEach(differingResources()) { id in
-            guard try !index.opens(id, db), try knowsErasures || ResourceRow.exists(id, db),
-                try !wasErased(ErasedRow.resource, id.data), let former = try index.opened(id, catalog),
-                try index.opensServed(of: former, catalog), generations.isSuperset(of: former.generations),
+            guard try !index.resources.opens(id, db), try knowsErasures || ResourceRow.exists(id, db),
+                try !wasErased(ErasedRow.resource, id.data), let former = try index.resources.opened(id, catalog),
+                try index.representations.opensServed(of: former, catalog),
+                generations.isSuperset(of: former.generations),
                 try !wentWithTitles(former)
             else { return 0 }
             let representations = try representations(of: former)
@@ -113,16 +114,16 @@ extension CatalogMerge {
             catalog,
             sql: "SELECT id FROM representation WHERE resource = ? AND \(RepresentationRow.isPossible)",
             arguments: [former.id.data]
-        ).compactMap { RepresentationID($0) }.filter { try index.opens($0, of: former, catalog) }
+        ).compactMap { RepresentationID($0) }.filter { try index.representations.opens($0, of: former, catalog) }
     }
 
     /// Returns whether one of the representations now belongs to another resource, under whose key it opens.
     private func areOthers(_ representations: [RepresentationID], than id: ResourceID) throws -> Bool {
         try representations.contains { representation in
             guard let owner = try RepresentationRow.fetch(representation, db)?.resource, owner != id,
-                let other = try index.opened(owner, db)
+                let other = try index.resources.opened(owner, db)
             else { return false }
-            return try index.opens(representation, of: other, db)
+            return try index.representations.opens(representation, of: other, db)
         }
     }
 
@@ -147,19 +148,19 @@ extension CatalogMerge {
                         AND length(wrapped) = \(ResourceKeyRow.wrappedBytes)
                 ON CONFLICT (resource, number) DO NOTHING
                 """)
-        if try !keepsMetadata || index.opened(id, db) == nil {
+        if try !keepsMetadata || index.resources.opened(id, db) == nil {
             try db.execute(
                 literal: """
                     INSERT INTO main.resource SELECT \(sql: columns) FROM former.resource WHERE id = \(id.data)
                     ON CONFLICT (id) DO UPDATE SET key = excluded.key, metadata = excluded.metadata
                     """)
         }
-        guard let mended = try index.opened(id, db) else { throw NothingGained() }
+        guard let mended = try index.resources.opened(id, db) else { throw NothingGained() }
         for representation in representations {
             // A representation that already opens may be newer than the catalog's. The catalog's may be sealed under a
             // former key of the resource, and then it does not open.
-            guard try !index.opens(representation, of: mended, db),
-                try index.opens(representation, of: mended, catalog)
+            guard try !index.representations.opens(representation, of: mended, db),
+                try index.representations.opens(representation, of: mended, catalog)
             else { continue }
             try db.execute(
                 literal: """
@@ -168,7 +169,7 @@ extension CatalogMerge {
                     ON CONFLICT (id) DO UPDATE SET resource = excluded.resource, info = excluded.info
                     """)
         }
-        guard try index.opensServed(of: mended, db) else { throw NothingGained() }
+        guard try index.representations.opensServed(of: mended, db) else { throw NothingGained() }
     }
 
     /// Deletes those keys of a resource that do not open. The others are kept, because a reseal may have sealed

@@ -203,7 +203,7 @@ struct CatalogMerge {
                 let packID = ResourceID(try row.column("pack") as Data),
                 try !wasErased(ErasedRow.packedPart, id.data + packID.data), try !ResourceRow.exists(id, db)
             else { return 0 }
-            if pack?.id != packID { pack = (packID, try index.opened(packID, db)?.metadataKey) }
+            if pack?.id != packID { pack = (packID, try index.resources.opened(packID, db)?.metadataKey) }
             let present = try PackedPartRow.fetch(id, in: packID, db)
             guard let key = pack?.key, knowsErasures || present != nil, present?.open(under: key.secret) == nil,
                 let former = try PackedPartRow.fetch(id, in: packID, catalog), former.open(under: key.secret) != nil
@@ -223,7 +223,8 @@ struct CatalogMerge {
                 WHERE now.resource = was.resource AND \(PlainColumn.isSame("picture")))
             """, orAllOf: "SELECT id AS resource FROM main.resource WHERE \(ResourceRow.hasID)")
         return try takeEach(found) { row in
-            guard let id = ResourceID(try row.column("resource") as Data), let opened = try index.opened(id, db),
+            guard let id = ResourceID(try row.column("resource") as Data),
+                let opened = try index.resources.opened(id, db),
                 let tag = opened.metadata.cover,
                 try CoverRow.fetch(tag, of: id, under: opened.metadataKey.secret, db) == nil,
                 let picture = try CoverRow.fetch(tag, of: id, under: opened.metadataKey.secret, catalog)

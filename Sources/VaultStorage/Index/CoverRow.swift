@@ -82,6 +82,20 @@ enum CoverRow {
         try db.execute(sql: "DELETE FROM cover WHERE resource = ?", arguments: [resource.data])
     }
 
+    /// Seals a resource's picture again under another key, another resource id, or both. A picture that does not open
+    /// is left unchanged.
+    ///
+    /// - Parameters:
+    ///   - id: the resource's former id.
+    ///   - newID: the id that the resource's rows already have.
+    static func reseal(
+        _ tag: CoverTag?, of id: ResourceID, under key: borrowing SecretKey, as newID: ResourceID,
+        under newKey: borrowing SecretKey, _ db: Database
+    ) throws {
+        guard let tag, let picture = try fetch(tag, of: newID, sealedAs: id, under: key, db) else { return }
+        try write(picture, tag, of: newID, under: newKey, db)
+    }
+
     // MARK: Sealing
 
     private static func seal(

@@ -121,7 +121,7 @@ package struct GenerationRows {
     /// Counts how much each generation is used, a page of resources at a time. Unused generations are left out.
     package func generationUse() throws -> [Int: GenerationUsage] {
         var counts: [Int: GenerationUsage] = [:]
-        try index.forEachPage { db, before, last in
+        try index.resources.forEachPage { db, before, last in
             // Titles are counted as in the status: a part is not a title, unless it has parts of its own.
             let isTitle =
                 try PartRow.hasTable(db)

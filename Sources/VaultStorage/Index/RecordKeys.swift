@@ -88,14 +88,3 @@ final class RecordKeys {
         VaultError(.foreignKeyring, "the keyring lacks the key of this vault's records; use the newer keyring")
     }
 }
-
-extension VaultIndex {
-    /// Returns the keys for a database's records.
-    ///
-    /// - Throws: ``VaultError`` with code `foreignKeyring` if the keyring has no record keys. In that case, a record
-    ///   that does not open is not damaged.
-    func recordKeys(_ db: Database) throws -> RecordKeys {
-        guard keyring.hasRecordKeys else { throw RecordKeys.locked }
-        return try RecordKeys(keyring, db)
-    }
-}

@@ -69,7 +69,7 @@ extension SealedTable {
     /// - Returns: the id to continue after, which is nil if fewer rows than the limit were left; the number of records
     ///   sealed; and the number of records that do not open but name another of the keyring's generations, which they
     ///   therefore still need.
-    fileprivate func seal(
+    func seal(
         under generation: Int, after last: Data, limit: Int, _ keyring: Keyring, _ keys: RecordKeys, _ db: Database
     ) throws -> (last: Data?, sealed: Int, unopened: Int) {
         guard try exists(db) else { return (nil, 0, 0) }
@@ -96,47 +96,4 @@ extension SealedTable {
         }
         return (ids.count < limit ? nil : ids.last, sealed, unopened)
     }
-}
-
-extension VaultIndex {
-    /// Takes a table's next records that are not yet sealed under the current generation, and seals them under it.
-    ///
-    /// A power loss may undo this without harm, because both forms open, and no generation is removed before the log is
-    /// emptied.
-    func sealRecords(
-        of table: SealedTable, after last: Data, limit: Int
-    ) throws -> (last: Data?, sealed: Int, unopened: Int) {
-        try writeWithoutSync { db in
-            let page = try table.seal(
-                under: keyring.currentGeneration, after: last, limit: limit, keyring, recordKeys(db), db)
-            if page.sealed > 0 { try PendingErasure.record(db) }
-            return page
-        }
-    }
-
-    /// Seals records under the current generation if an earlier format version may have sealed them otherwise.
-    ///
-    /// If this is interrupted, the next owner continues.
-    func sealFormerRecords() throws {
-        guard keyring.hasRecordKeys, try read({ db in try PendingMigration.isDue(db) }) else { return }
-        do {
-            try sealRecords()
-        } catch let error as VaultError where error.code == .integrity {
-            // A damaged page is no reason to refuse the vault. The records stay marked as still to be sealed.
-            return
-        }
-        try write { db in try PendingMigration.remove(db) }
-    }
-
-    /// Takes every record that opens and is not yet sealed under the current generation, and seals it under that
-    /// generation.
-    func sealRecords() throws {
-        for table in SealedTable.all {
-            var last: Data? = Data()
-            while let after = last { last = try sealRecords(of: table, after: after, limit: 500).last }
-        }
-    }
-
-    /// Returns the number of records sealed under each generation.
-    package func recordUse() throws -> [Int: Int] { try read { db in try SealedTable.allRecordCounts(db) } }
 }

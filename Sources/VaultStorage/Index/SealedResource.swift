@@ -99,65 +99,11 @@ package struct SealedResource: Sendable {
     }
 }
 
-extension VaultIndex {
-    /// Reads the rows of resources, in the order of their ids. Resources that the vault does not have are left out.
-    package func sealedResources(_ ids: some Sequence<ResourceID>) throws -> [SealedResource] {
-        try read { db in
-            let sorted = ids.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
-            return try SealedResource.fetch(sorted.compactMap { try ResourceRow.fetch($0, db) }, db)
-        }
-    }
-
-    /// Reads the rows of the page of resources that follows a given id, in the order of their ids.
-    ///
-    /// - Parameter parts: whether to read the parts of titles, too.
-    package func sealedResources(after: ResourceID?, limit: Int, parts: Bool = true) throws -> [SealedResource] {
-        try read { db in
-            let condition =
-                try parts || !PartRow.hasTable(db) ? "" : "AND (NOT \(PartRow.isPart) OR \(PartRow.isTitle))"
-            let statement = try db.cachedStatement(
-                sql: "SELECT \(ResourceRow.columns) FROM resource WHERE id > ? \(condition) ORDER BY id LIMIT ?")
-            let cursor = try Row.fetchCursor(statement, arguments: [after?.data ?? [UInt8]().data, limit])
-            var rows: [ResourceRow] = []
-            while let row = try cursor.next() {
-                guard let row = try ResourceRow(row) else { throw IndexError.damaged }
-                rows.append(row)
-            }
-            return try SealedResource.fetch(rows, db)
-        }
-    }
-
-    /// Opens the rows of a resource, without the database.
-    ///
-    /// - Throws: ``VaultError`` with code `integrity` if the rows do not open.
-    func open(_ sealed: SealedResource) throws -> StoredResource {
-        // An impossible value makes only its own resource count as damaged, not the whole page.
-        try IndexError.translating {
-            guard !sealed.isDamaged else { throw IndexError.damaged }
-            let opened = try OpenedResource(sealed.row, sealed.keys, keyring)
-            guard let resourceClass = sealed.row.resourceClass, let accessed = sealed.row.accessed else {
-                throw IndexError.damaged
-            }
-            return StoredResource(
-                id: sealed.id, metadata: opened.metadata, resourceClass: resourceClass, keyNumber: opened.keyNumber,
-                keys: opened.keys.mapValues(\.key), generation: opened.keys[opened.keyNumber]?.row.generation ?? 0,
-                accessed: accessed,
-                serving: try opened.metadata.serving.flatMap { try sealed.representation($0, of: opened) })
-        }
-    }
-
-    /// Opens the rows of a resource. Returns nil if the rows do not open.
-    package func openIfSound(_ sealed: SealedResource) throws -> StoredResource? {
-        do {
-            return try open(sealed)
-        } catch let error as VaultError where error.code == .integrity {
-            return nil
-        }
-    }
-}
-
 extension SealedResource {
-    fileprivate func representation(
+    /// Opens a representation; returns nil if it has no row.
+    ///
+    /// - Throws: ``VaultError`` with code `integrity` if its row does not open.
+    func representation(
         _ id: RepresentationID, of resource: OpenedResource
     ) throws -> StoredRepresentation? {
         guard let row = representations[id] else { return nil }

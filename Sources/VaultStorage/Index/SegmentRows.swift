@@ -112,7 +112,7 @@ package struct SegmentRows {
                     .changed, "a segment was invalidated while it was being written; open the resource again")
             }
             try index.countFetched(fetched, db)
-            return try packed.map { try index.record($0.parts, in: $0.pack, db) } ?? []
+            return try packed.map { try index.packs.record($0.parts, in: $0.pack, db) } ?? []
         }
     }
 
@@ -170,7 +170,7 @@ package struct SegmentRows {
                 let lost = try SegmentRow.segments(where: "id = ?", [segment.data], db).first,
                 (0..<lost.blockCount).contains(block)
             else { return }
-            try index.noteLoss(of: lost.range(ofBlock: block).length, fromSegment: segment, db)
+            try index.completeness.noteLoss(of: lost.range(ofBlock: block).length, fromSegment: segment, db)
         }
     }
 
@@ -183,7 +183,7 @@ package struct SegmentRows {
     package func drop(_ id: SegmentID, deletesFile: Bool) throws -> Bool {
         try index.write { db in
             let bytes = try SegmentRow.segments(where: "id = ?", [id.data], db).first?.length ?? 0
-            if bytes > 0 { try index.noteLoss(of: bytes, fromSegment: id, db) }
+            if bytes > 0 { try index.completeness.noteLoss(of: bytes, fromSegment: id, db) }
             return try deletesFile ? PendingDeletion.insert(id, db) : SegmentRow.delete(id, db)
         }
     }

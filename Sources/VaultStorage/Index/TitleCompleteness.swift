@@ -33,9 +33,15 @@ extension ResourceMetadata {
     }
 }
 
-// A title is complete from the time when all of it has been fetched until one of its resources loses bytes. The
-// transaction that loses bytes also records the loss, so that no title with a gap is listed as complete.
-extension VaultIndex {
+/// The titles' records of how complete they are.
+///
+/// A title is complete from the time when all of it has been fetched until one of its resources loses bytes. The
+/// transaction that loses bytes also records the loss, so that no title with a gap is listed as complete.
+package struct TitleCompleteness {
+    private let index: VaultIndex
+
+    package init(_ index: VaultIndex) { self.index = index }
+
     /// Records that a resource has lost bytes, in each title of which the resource is a part or the manifest.
     ///
     /// A title whose rows do not open is left unchanged, because it cannot be listed, either.
@@ -70,7 +76,7 @@ extension VaultIndex {
     private func changeRecord(
         of title: ResourceID, _ db: Database, _ change: (inout ResourceMetadata) -> Void
     ) throws {
-        guard var opened = try? opened(title, db), opened.metadata.title != nil else { return }
+        guard var opened = try? index.resources.opened(title, db), opened.metadata.title != nil else { return }
         change(&opened.metadata)
         let sealed = try ResourceRow.seal(opened.metadata, of: title, under: opened.metadataKey.secret)
         try ResourceRow.update(title, metadata: sealed, db)
@@ -84,7 +90,7 @@ extension VaultIndex {
         _ metadata: ResourceMetadata, of resource: StoredResource, _ db: Database
     ) throws -> ResourceMetadata {
         guard let record = metadata.title else { return metadata }
-        let now = (try? opened(resource.id, db))?.metadata.title
+        let now = (try? index.resources.opened(resource.id, db))?.metadata.title
         var metadata = metadata
         if record.members == resource.metadata.title?.members {
             metadata.title = now ?? record
@@ -147,7 +153,7 @@ extension VaultIndex {
     /// - Parameters:
     ///   - titles: the titles to recount; nil for all.
     ///   - doubting: whether to recount titles that are recorded as complete, too, because their segments may be gone.
-    package func recountTitles(_ titles: [ResourceID]? = nil, doubting: Bool = false) throws {
+    package func recount(_ titles: [ResourceID]? = nil, doubting: Bool = false) throws {
         var page = try titles ?? pageOfTitles(after: nil)
         while let last = page.last {
             for title in page { try recount(title, doubting: doubting) }
@@ -156,15 +162,15 @@ extension VaultIndex {
     }
 
     private func recount(_ title: ResourceID, doubting: Bool) throws {
-        let counted = try read { db -> (contents: TitleContents, before: [String: JSONValue])? in
+        let counted = try index.read { db -> (contents: TitleContents, before: [String: JSONValue])? in
             // A title whose rows do not open is left out, because it is not listed, either.
-            guard let manifest = (try? resource(title, db)) ?? nil, let record = manifest.metadata.title,
+            guard let manifest = (try? index.resources.find(title, db)) ?? nil, let record = manifest.metadata.title,
                 doubting || !manifest.metadata.isTitleComplete
             else { return nil }
             return (try contents(of: manifest, db), record.members)
         }
         guard let (contents, before) = counted else { return }
-        try write { db in
+        try index.write { db in
             try changeRecord(of: title, db) { metadata in
                 // Another change may have been recorded since the count.
                 guard metadata.title?.members == before else { return }
@@ -184,8 +190,10 @@ extension VaultIndex {
         for part in try PartRow.parts(of: manifest.id, db)
         where try ResourceRow.fetch(part.id, db)?.resourceClass != .cache {
             let files = try PackedPartRow.fetch(in: part.id, db)
-            for file in files { packed[file.id, default: []] += try copy(file, db).map { [$0] } ?? [] }
-            if files.isEmpty { contents.add((try? resource(part.id, db)).flatMap(\.self).map { [$0] } ?? []) }
+            for file in files { packed[file.id, default: []] += try index.packs.copy(file, db).map { [$0] } ?? [] }
+            if files.isEmpty {
+                contents.add((try? index.resources.find(part.id, db)).flatMap(\.self).map { [$0] } ?? [])
+            }
         }
         for copies in packed.values { contents.add(copies) }
         return contents
@@ -193,7 +201,7 @@ extension VaultIndex {
 
     private func pageOfTitles(after last: ResourceID?) throws -> [ResourceID] {
         let pageSize = 500
-        return try read { db in
+        return try index.read { db in
             guard try PartRow.hasTable(db) else { return [] }
             return try Data.fetchAll(
                 db, sql: "SELECT DISTINCT title FROM part WHERE title > ? ORDER BY title LIMIT ?",

@@ -35,6 +35,23 @@ package final class VaultIndex: Sendable {
         locatorInUse = Atomic(database.locator)
     }
 
+    // MARK: Tables
+
+    /// The resources.
+    package var resources: ResourceRows { ResourceRows(self) }
+    /// The representations of the resources.
+    package var representations: RepresentationRows { RepresentationRows(self) }
+    /// The titles, and the resources that belong to them.
+    package var titles: TitleRows { TitleRows(self) }
+    /// How complete the titles are.
+    package var completeness: TitleCompleteness { TitleCompleteness(self) }
+    /// The short ids of the titles.
+    package var titleIDs: TitleIDs { TitleIDs(self) }
+    /// The files in packs.
+    package var packs: PackRows { PackRows(self) }
+    /// The records of all tables, and the generations that seal them.
+    package var records: RecordRows { RecordRows(self) }
+
     // MARK: Opening
 
     /// Creates an empty index for a keyring.
@@ -157,6 +174,15 @@ package final class VaultIndex: Sendable {
         try database.writeWithoutSync(body)
     }
 
+    /// Returns the keys for a database's records.
+    ///
+    /// - Throws: ``VaultError`` with code `foreignKeyring` if the keyring has no record keys. In that case, a record
+    ///   that does not open is not damaged.
+    func recordKeys(_ db: Database) throws -> RecordKeys {
+        guard keyring.hasRecordKeys else { throw RecordKeys.locked }
+        return try RecordKeys(keyring, db)
+    }
+
     // MARK: The vault's row
 
     /// Records the keyring's revision, so that an older keyring no longer opens the vault.
@@ -179,61 +205,5 @@ package final class VaultIndex: Sendable {
     /// If so, data that does not open may still be sound.
     package func isNewerThanKeyring() throws -> Bool {
         try read { db in (try VaultRow.fetch(db)?.keyringRevision ?? 0) > keyring.revision }
-    }
-
-    package func settings() throws -> VaultSettings {
-        try read { db in try self.settings(db) }
-    }
-
-    func settings(_ db: Database) throws -> VaultSettings { try openedSettings(db, withNetwork: true).settings }
-
-    /// Opens the settings, and also returns the locator that the vault's row names.
-    ///
-    /// That locator may differ from ``locator``, because the owner may have changed it since this index was opened, and
-    /// ``locator`` follows a change only after its transaction.
-    ///
-    /// - Parameter withNetwork: whether to open the network settings, too.
-    func openedSettings(
-        _ db: Database, withNetwork: Bool = false
-    ) throws -> (settings: VaultSettings, locator: Int) {
-        guard let row = try VaultRow.fetch(db), let locator = row.locator, var settings = try row.openSettings(keyring)
-        else {
-            throw VaultError(
-                .integrity, "the vault's settings failed authentication; rebuild the index", hint: .rebuildIndex)
-        }
-        if withNetwork { try addNetwork(to: &settings, db) }
-        return (settings, locator)
-    }
-
-    /// Changes the settings. Those that `change` does not set keep their values.
-    package func changeSettings(_ change: (inout VaultSettings) throws -> Void) throws {
-        try write { db in try self.changeSettings(db, change) }
-    }
-
-    func changeSettings(_ db: Database, _ change: (inout VaultSettings) throws -> Void) throws {
-        var (settings, locator) = try openedSettings(db, withNetwork: true)
-        try change(&settings)
-        try write(settings, locator: locator, db)
-    }
-
-    /// Seals and writes settings, along with the locator that the vault's row is to name.
-    func write(_ settings: VaultSettings, locator: Int, _ db: Database) throws {
-        var settings = settings
-        try settings.bindNetwork()
-        try VaultRow.update(settings: VaultRow.seal(settings, keyring), locator: locator, db)
-        try write(settings.network, db)
-    }
-
-    /// Raises the number of fetched bytes, in the transaction that stores these bytes.
-    func countFetched(_ total: Int64, _ db: Database) throws {
-        var (settings, locator) = try openedSettings(db)
-        guard total > settings.bytesFetched else { return }
-        settings.bytesFetched = total
-        try write(settings, locator: locator, db)
-    }
-
-    /// Records the number of bytes fetched since the vault was created.
-    package func countFetched(_ total: Int64) throws {
-        try write { db in try self.countFetched(total, db) }
     }
 }

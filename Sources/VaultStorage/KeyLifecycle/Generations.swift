@@ -58,7 +58,7 @@ extension VaultStore {
     private func destroy(_ number: Int, noting log: AuditLog) throws {
         noteChange()
         // Records are few and small, so unlike the keys of titles they need no separate step.
-        try withDiskSpace { try index.sealRecords() }
+        try withDiskSpace { try index.records.sealAll() }
         try withDiskSpace { try GenerationRows(index).removeGeneration(number) }
         try erasure.erase(after: "nothing needs generation \(number) any more, but keys that it wrapped")
         try log.place.destroyCopies(of: keyring.vaultID)

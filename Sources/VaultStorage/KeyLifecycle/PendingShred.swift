@@ -16,7 +16,7 @@ extension VaultStore {
         guard let subject = log.subject(of: id) else { throw IndexError.damaged }
         let pending = PendingShred(subject: subject, isQuick: isQuick, after: try log.lastSequence())
         let removed = try withDiskSpace(orReserve: true) {
-            try index.remove(id) { settings in settings.add(pending) }
+            try index.resources.remove(id) { settings in settings.add(pending) }
         }
         guard let removed else { return nil }
         noteChange()
@@ -68,7 +68,7 @@ extension VaultStore {
     ///
     /// - Returns: the number of deleted resources, including those deleted by an earlier attempt that failed.
     package func destroyRows() throws -> Int64 {
-        let count = try withDiskSpace(orReserve: true) { try index.removeAll() }
+        let count = try withDiskSpace(orReserve: true) { try index.resources.removeAll() }
         try erasure.eraseAll()
         return count
     }

@@ -49,7 +49,7 @@ package struct ResealRows {
     /// - Returns: the resource as it is afterwards; nil if it does not exist or is stored in a pack.
     func beginReseal(_ id: ResourceID, run: Int64) throws -> StoredResource? {
         try index.write { db in
-            guard let resource = try index.resource(id, db), resource.place == nil else { return nil }
+            guard let resource = try index.resources.find(id, db), resource.place == nil else { return nil }
             guard resource.metadata.resealRun != run else { return resource }
             // The key's number is above the numbers of all earlier runs, so that the number in use shows whether this
             // run has begun for the resource.
@@ -64,8 +64,8 @@ package struct ResealRows {
             guard
                 try resealInfos(of: id, under: try resource.metadataKey(), as: id, under: metadataKey, db) == 0
             else { throw IndexError.damaged }
-            try index.resealParts(of: id, under: try resource.metadataKey(), as: id, under: metadataKey, db)
-            try index.resealCover(
+            try index.packs.reseal(of: id, under: try resource.metadataKey(), as: id, under: metadataKey, db)
+            try CoverRow.reseal(
                 resource.metadata.cover, of: id, under: try resource.metadataKey(), as: id, under: metadataKey, db)
             var metadata = resource.metadata
             metadata.resealRun = run
@@ -73,7 +73,7 @@ package struct ResealRows {
             try db.execute(
                 sql: "UPDATE resource SET key = ?, metadata = ? WHERE id = ?",
                 arguments: [number, sealed.data, id.data])
-            return try index.resource(id, db)
+            return try index.resources.find(id, db)
         }
     }
 
@@ -153,11 +153,11 @@ package struct ResealRows {
     package func resealBacklog(of order: ResealOrder?) throws -> ResealBacklog? {
         var backlog = ResealBacklog(isDue: order != nil)
         if let named = order?.resources {
-            for id in try index.withParts(named) {
+            for id in try index.titles.withParts(named) {
                 try index.read { db in try count("id = ?", [id.data], order, into: &backlog, db) }
             }
         } else {
-            try index.forEachPage { db, before, last in
+            try index.resources.forEachPage { db, before, last in
                 try count("id > ? AND id <= ?", [before, last], order, into: &backlog, db)
             }
         }

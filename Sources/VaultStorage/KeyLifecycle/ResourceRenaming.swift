@@ -19,7 +19,7 @@ extension VaultIndex {
         changing change: (inout VaultSettings) -> Void
     ) throws -> Int {
         // Records that are sealed under the index key of the old locator would be lost along with that locator.
-        try sealFormerRecords()
+        try records.sealFormer()
         let unopened = try write { db in
             var unopened = 0
             var names: [ResourceID: ResourceID] = [:]
@@ -53,7 +53,7 @@ extension VaultIndex {
     private func rename(
         _ id: ResourceID, under locator: Int, _ cacheKey: ([UInt8]) -> [UInt8], _ db: Database
     ) throws -> ResourceID? {
-        guard var opened = try opened(id, db) else { return nil }
+        guard var opened = try resources.opened(id, db) else { return nil }
         opened.metadata.rename(cacheKey)
         // People and scripts may have noted this id.
         opened.metadata.keptID = opened.metadata.keptID ?? TitleID(of: id)
@@ -73,9 +73,9 @@ extension VaultIndex {
         }
         _ = try ResealRows(self).resealInfos(
             of: id, under: metadataKey.secret, as: newID, under: metadataKey.secret, db)
-        try resealCover(
+        try CoverRow.reseal(
             opened.metadata.cover, of: id, under: metadataKey.secret, as: newID, under: metadataKey.secret, db)
-        try resealParts(
+        try packs.reseal(
             of: id, under: metadataKey.secret, as: newID, under: metadataKey.secret,
             renamed: { part in
                 var metadata = part.metadata
@@ -92,11 +92,6 @@ extension VaultIndex {
                 .foreignKeyring, "the keyring lacks the key that names this vault's resources; use the newer keyring")
         }
         return id
-    }
-
-    /// Opens a resource; returns nil if anything in its rows does not open or has an impossible value.
-    func opened(_ id: ResourceID, _ db: Database) throws -> OpenedResource? {
-        try IndexError.nilIfDamaged { try ResourceRow.fetch(id, db).map { try OpenedResource($0, keyring, db) } }
     }
 }
 

@@ -81,7 +81,7 @@ package struct Rewrap: Sendable {
     private mutating func stepThroughRecords() throws -> Bool {
         guard let table = tables.first else { return false }
         let page = try store.withDiskSpace { [lastRecord] in
-            try store.index.sealRecords(of: table, after: lastRecord, limit: Self.recordPageSize)
+            try store.index.records.seal(of: table, after: lastRecord, limit: Self.recordPageSize)
         }
         if page.sealed > 0 { store.noteChange() }
         unopened += page.unopened

@@ -63,7 +63,7 @@ package struct EvictionRows {
 
     private func hasNoOwnMode(_ id: ResourceID, _ db: Database) -> Bool {
         // A resource that does not open counts as having no mode of its own.
-        (try? index.resource(id, db))?.metadata.hasMode != true
+        (try? index.resources.find(id, db))?.metadata.hasMode != true
     }
 
     /// Returns a resource as a candidate for eviction; nil if it is gone or its row has an impossible value.
@@ -79,7 +79,7 @@ package struct EvictionRows {
         guard let own = try Self.candidate(id, db), try PartRow.isUnit(id, db) else { return nil }
         let linked = try PartRow.parts(of: id, db)
         guard !linked.isEmpty else { return own }
-        let cacheKey = try index.opened(id, db)?.metadata.cacheKey
+        let cacheKey = try index.resources.opened(id, db)?.metadata.cacheKey
         let parts = try linked.map { part in
             TitlePart(part.id, isOnlyHere: try part.isOnlyHere && goes(part.id, withTitle: cacheKey, db))
         }
@@ -96,7 +96,7 @@ package struct EvictionRows {
     /// - Parameter cacheKey: the cache key of the title; nil if its rows do not open.
     private func goes(_ part: ResourceID, withTitle cacheKey: [UInt8]?, _ db: Database) throws -> Bool {
         guard try ResourceRow.fetch(part, db)?.resourceClass != .pinned else { return false }
-        guard let cacheKey, let metadata = try index.opened(part, db)?.metadata else { return true }
+        guard let cacheKey, let metadata = try index.resources.opened(part, db)?.metadata else { return true }
         return metadata.partOf.contains(cacheKey) && !metadata.isOwn
     }
 
@@ -131,12 +131,12 @@ package struct EvictionRows {
                 for segment in victim.segments { try PendingDeletion.insert(segment.id, db) }
                 evicted.append(victim)
                 let bytes = victim.segments.reduce(0) { $0 + $1.length }
-                try index.noteLoss(of: bytes, from: victim.resource, isEverything: victim.isWhole, db)
+                try index.completeness.noteLoss(of: bytes, from: victim.resource, isEverything: victim.isWhole, db)
                 for part in victim.parts {
                     if part.isOnlyHere {
                         try ResourceRow.delete(part.id, db)
                     } else {
-                        try index.leave(victim.resource, part.id, db)
+                        try index.titles.leave(victim.resource, part.id, db)
                     }
                 }
                 guard victim.isWhole, now.resourceClass == .cache, hasNoOwnMode(victim.resource, db) else { continue }

@@ -260,10 +260,10 @@ package final class IndexRebuild: Sendable {
     /// Puts the new index in place, keeps the old one as `index.sqlite.damaged`, and releases the lock.
     package func finish() throws -> Counts {
         let index = store.index
-        try index.serveFilled()
-        try index.linkParts()
-        try index.recountTitles(doubting: true)
-        let totals = try index.totals()
+        try index.representations.serveFilled()
+        try index.titles.linkParts()
+        try index.completeness.recount(doubting: true)
+        let totals = try index.resources.totals()
         // The log is merged into the file explicitly, because closing would not report that the log does not fit.
         try index.database.truncateLog()
         try index.close()
@@ -347,33 +347,12 @@ extension VaultIndex {
         }
         var last: ResourceID?
         while isWhole {
-            let page = try resources(after: last, limit: 64)
+            let page = try resources.page(after: last, limit: 64)
             guard page.allSatisfy({ $0.resource.map { !$0.lacksServing } ?? false }) else { return false }
             guard let end = page.last else { return true }
             last = end.id
         }
         return false
-    }
-
-    /// Makes a representation that the backup lists as being filled the serving one, if it holds bytes and no serving
-    /// representation of the same resource does.
-    func serveFilled() throws {
-        let filled = try read { db in
-            try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT \(RepresentationRow.columns) FROM representation AS filling WHERE state = 'filling'
-                    AND EXISTS (SELECT 1 FROM segment WHERE representation = filling.id)
-                    AND NOT EXISTS (
-                        SELECT 1 FROM segment JOIN representation AS other ON other.id = segment.representation
-                        WHERE other.resource = filling.resource AND other.state = 'serving')
-                    """
-            ).compactMap { try RepresentationRow($0) }
-        }
-        for row in filled {
-            guard let id = row.resource, let resource = try? self.resource(id) else { continue }
-            _ = try serve(row.id, of: resource)
-        }
     }
 }
 

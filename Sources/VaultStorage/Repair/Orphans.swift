@@ -35,7 +35,7 @@ extension VaultStore {
         let (header, size) = try headerAndSize(of: id)
         guard let claim = SegmentHeader.claim(header, fileSize: size, keyNumber: 0), claim.id == id,
             let owner = try VerificationRows(index).resource(of: claim.representation),
-            let resource = try index.resource(owner)
+            let resource = try index.resources.find(owner)
         else { return nil }
         for number in resource.keys.keys.sorted() {
             guard let segment = SegmentHeader.claim(header, fileSize: size, keyNumber: number) else { continue }
@@ -69,7 +69,8 @@ extension VaultStore {
         return try rows.unindexed(ids).filter { id in
             guard let (header, size) = try? headerAndSize(of: id, inQuarantine: true),
                 let claim = SegmentHeader.claim(header, fileSize: size, keyNumber: 0), claim.id == id,
-                let owner = try rows.resource(of: claim.representation), (try? index.resource(owner)) ?? nil != nil,
+                let owner = try rows.resource(of: claim.representation),
+                (try? index.resources.find(owner)) ?? nil != nil,
                 try rows.isGap(claim)
             else { return false }
             // If the system does not permit the move, the file stays in the quarantine, where nothing reads it.

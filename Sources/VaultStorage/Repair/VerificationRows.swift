@@ -24,7 +24,7 @@ package struct VerificationRows {
     package func lacksServingRows() throws -> Bool {
         var last: ResourceID?
         while true {
-            let page = try index.resources(after: last, limit: 64)
+            let page = try index.resources.page(after: last, limit: 64)
             if page.contains(where: { $0.resource?.lacksServing ?? false }) { return true }
             guard let end = page.last else { return false }
             last = end.id
@@ -34,7 +34,7 @@ package struct VerificationRows {
     /// Makes a resource fetchable again if the row of its serving representation is missing.
     package func dropMissingServing(of id: ResourceID) throws {
         try index.write { db in
-            guard let resource = try index.resource(id, db), resource.lacksServing else { return }
+            guard let resource = try index.resources.find(id, db), resource.lacksServing else { return }
             var metadata = resource.metadata
             metadata.serving = nil
             let sealed = try ResourceRow.seal(metadata, of: id, under: try resource.metadataKey())
@@ -248,9 +248,11 @@ extension VaultStore {
     ///
     /// - Throws: ``VaultError`` with code `storage` if one of them cannot be read at present.
     package func canRestore(_ id: ResourceID) throws -> Bool {
-        if try index.read({ try index.opens(id, $0) }) { return true }
+        if try index.read({ try index.resources.opens(id, $0) }) { return true }
         let files = CatalogFiles(in: folder)
-        return try files.all.contains { path in try files.reading(only: path) { try index.opens(id, $0) } ?? false }
+        return try files.all.contains { path in
+            try files.reading(only: path) { try index.resources.opens(id, $0) } ?? false
+        }
     }
 }
 

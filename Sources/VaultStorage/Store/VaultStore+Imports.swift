@@ -19,7 +19,7 @@ extension VaultStore {
         _ id: ResourceID, _ metadata: ResourceMetadata, as resourceClass: ResourceClass,
         _ information: ContentInformation
     ) throws -> StoredResource {
-        let known = try index.resource(id)
+        let known = try index.resources.find(id)
         if let known { try VaultIndex.requireNothingHeld(of: known) }
         // The key is not wrapped until the import ends, so until then the imported bytes cannot be opened with the
         // vault's keys.
@@ -109,7 +109,7 @@ extension VaultStore {
     /// - Throws: ``VaultError`` with code `inUse` if bytes of the resource are already held, or `storage` if its rows
     ///   cannot be read.
     package func requireNothingHeld(of id: ResourceID) throws {
-        if let known = try index.resource(id) { try VaultIndex.requireNothingHeld(of: known) }
+        if let known = try index.resources.find(id) { try VaultIndex.requireNothingHeld(of: known) }
     }
 
     /// Returns the error for an import of a title of which bytes are already held.
@@ -159,7 +159,7 @@ extension VaultIndex {
         let (id, number) = (imported.id, imported.keyNumber)
         let metadataKey = try imported.metadataKey()
         return try write { db in
-            let known = try resource(id, db)
+            let known = try resources.find(id, db)
             if let known { try Self.requireNothingHeld(of: known) }
             var stored = imported
             stored.metadata = known?.metadata ?? imported.metadata
@@ -179,7 +179,7 @@ extension VaultIndex {
                 try replace(id, keyNumber: number, metadata: metadata, raisingTo: imported.resourceClass, db)
             }
             if let known {
-                try resealCover(
+                try CoverRow.reseal(
                     stored.metadata.cover, of: id, under: try known.metadataKey(), as: id, under: metadataKey, db)
             }
             try wrapped.insert(db)
@@ -203,7 +203,7 @@ extension VaultIndex {
         try db.execute(
             sql: "UPDATE resource SET key = ?, metadata = ? WHERE id = ?",
             arguments: [keyNumber, metadata.data, id.data])
-        try setClass(resourceClass, of: id, only: resourceClass == .pinned ? nil : .cache, db)
+        try resources.setClass(resourceClass, of: id, only: resourceClass == .pinned ? nil : .cache, db)
     }
 
     fileprivate static func requireNothingHeld(of resource: StoredResource) throws {

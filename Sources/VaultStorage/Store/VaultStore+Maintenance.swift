@@ -50,12 +50,12 @@ extension VaultStore {
 
     /// Records that resources were read in this hour.
     package func touch(_ ids: [ResourceID]) throws {
-        if isOwner, !ids.isEmpty { try index.touch(ids, now: now()) }
+        if isOwner, !ids.isEmpty { try index.resources.touch(ids, now: now()) }
     }
 
     /// Sets the last-access times from `first` through `last`, which came from a wrong wall clock, to `time`.
     package func correctAccessTimes(from first: Int64, through last: Int64, to time: Int64) throws {
-        if isOwner { try index.moveAccessTimes(from: first, through: last, to: time) }
+        if isOwner { try index.resources.moveAccessTimes(from: first, through: last, to: time) }
     }
 
     /// Runs work on the index. If the disk is full, evicts something and tries once more.
@@ -93,7 +93,7 @@ extension VaultStore {
         let restored = try withDiskSpace(orReserve: true) { [folder] in
             try index.database.catchUp()
             try GenerationRows(index).restoreRetiring(retiringGenerations())
-            let corrected = try index.correctPlainColumns()
+            let corrected = try index.resources.correctPlainColumns()
             var restored = try index.database.withoutTransaction { db in
                 try CatalogMerge.run(
                     fromBackupIn: folder, into: db, erased: "SELECT record, id FROM main.erased", index)
@@ -103,8 +103,8 @@ extension VaultStore {
         }
         if restored.resources > 0 {
             // Titles and their parts are linked by rows that no backup has, so these rows are created again.
-            try withDiskSpace(orReserve: true) { try index.linkParts() }
-            try index.recountTitles(doubting: true)
+            try withDiskSpace(orReserve: true) { try index.titles.linkParts() }
+            try index.completeness.recount(doubting: true)
         }
         if restored.total > 0 {
             noteChange(restored.total)
@@ -140,7 +140,7 @@ extension VaultStore {
     func recover() throws {
         let steps: [() throws -> Void] = [
             index.database.catchUp, { [self] in try GenerationRows(index).restoreRetiring(retiringGenerations()) },
-            index.sealFormerRecords, index.dropFilling,
+            index.records.sealFormer, index.representations.dropFilling,
             removal.finish, recoverOpenSegments,
         ]
         for step in steps {
@@ -166,7 +166,7 @@ extension VaultStore {
     func recoverOpenSegments() throws {
         for (segment, resource) in try SegmentRows(index).openSegments() {
             // If the resource does not open, nothing is known about the bytes, so nothing is deleted.
-            guard let key = (try? index.resource(resource))?.keys[segment.keyNumber] else { continue }
+            guard let key = (try? index.resources.find(resource))?.keys[segment.keyNumber] else { continue }
             do {
                 switch try SegmentRecovery.recover(segment, resourceKey: key.secret, in: segments) {
                 case .recovered(let recovered): try closeRecovered(recovered)
@@ -203,7 +203,7 @@ extension VaultStore {
         guard var serving = resource.serving else { return }
         serving.info.freshness = freshness
         noteChange()
-        try withDiskSpace { try index.update(serving.info, of: serving.id, resource: resource) }
+        try withDiskSpace { try index.representations.update(serving.info, of: serving.id, resource: resource) }
         resource.serving = serving
     }
 
@@ -212,7 +212,7 @@ extension VaultStore {
         var metadata = resource.metadata
         metadata.mode = mode
         noteChange()
-        try withDiskSpace { try index.write(metadata, of: resource) }
+        try withDiskSpace { try index.resources.write(metadata, of: resource) }
         changes.note(resource.id)
         resource.metadata = metadata
     }
@@ -227,7 +227,7 @@ extension VaultStore {
         metadata.url = url
         metadata.fields = fields
         metadata.isDerived = isDerived
-        try index.write(metadata, of: resource)
+        try index.resources.write(metadata, of: resource)
         noteChange()
         resource.metadata = metadata
     }

@@ -28,7 +28,7 @@ extension VaultStore {
         noteChange()
         defer { changes.note(id) }
         return try withDiskSpace {
-            try index.addResource(
+            try index.resources.add(
                 id, metadata: metadata, resourceClass: resourceClass, now: now(), of: titleID,
                 beginning: representation)
         }

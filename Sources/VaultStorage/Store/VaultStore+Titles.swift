@@ -14,7 +14,7 @@ extension VaultStore {
         var metadata = resource.metadata
         change(&metadata)
         noteChange()
-        try withDiskSpace { try index.write(metadata, of: resource, raisingTo: resourceClass, link) }
+        try withDiskSpace { try index.resources.write(metadata, of: resource, raisingTo: resourceClass, link) }
         changes.note(resource.id)
         resource.metadata = metadata
     }
@@ -26,7 +26,7 @@ extension VaultStore {
         _ resourceClass: ResourceClass, ofPartsOf title: ResourceID, only: ResourceClass? = nil
     ) throws -> [ResourceID] {
         noteChange()
-        let ids = try withDiskSpace { try index.setClass(resourceClass, ofPartsOf: title, only: only) }
+        let ids = try withDiskSpace { try index.titles.setClass(resourceClass, ofPartsOf: title, only: only) }
         for id in ids { changes.note(id) }
         return ids
     }

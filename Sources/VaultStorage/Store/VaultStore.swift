@@ -248,12 +248,12 @@ package final class VaultStore: Sendable {
         metadata.fields = fields
         metadata.isDerived = isDerived
         metadata.mode = packed?.metadata.mode
-        metadata.partOf = try packed?.metadata.partOf ?? index.known(titles, except: id)
+        metadata.partOf = try packed?.metadata.partOf ?? index.titles.known(titles, except: id)
         let representation = try first.map { try StoredRepresentation($0, sequence: 1, now: now()) }
         noteChange()
         defer { changes.note(id) }
         return try withDiskSpace {
-            try index.addResource(
+            try index.resources.add(
                 id, metadata: metadata, resourceClass: packed?.resourceClass ?? resourceClass, now: now(),
                 isUnpacked: packed != nil, beginning: representation)
         }
@@ -267,7 +267,7 @@ package final class VaultStore: Sendable {
         let sequence = (resource.serving?.info.sequence ?? 0) + 1
         let representation = try StoredRepresentation(new, sequence: sequence, now: now())
         noteChange()
-        try withDiskSpace { try index.add(representation, to: resource) }
+        try withDiskSpace { try index.representations.add(representation, to: resource) }
         let isFirst = resource.serving == nil
         resource.serving = representation
         if isFirst || new.information.length == 0 { try serve(&resource) }
@@ -279,7 +279,7 @@ package final class VaultStore: Sendable {
     package func serve(_ resource: inout StoredResource) throws {
         guard let serving = resource.serving, resource.metadata.serving != serving.id else { return }
         noteChange()
-        resource.metadata = try withDiskSpace { try index.serve(serving.id, of: resource) }
+        resource.metadata = try withDiskSpace { try index.representations.serve(serving.id, of: resource) }
         changes.note(resource.id)
         try removal.finish()
     }
@@ -296,7 +296,7 @@ package final class VaultStore: Sendable {
         noteChange()
         defer { changes.note(id) }
         return try withDiskSpace {
-            try index.setClass(resourceClass, of: id, only: only, isFollowed: isFollowed)
+            try index.resources.setClass(resourceClass, of: id, only: only, isFollowed: isFollowed)
         }
     }
 
@@ -305,7 +305,7 @@ package final class VaultStore: Sendable {
         guard var serving = resource.serving else { return }
         serving.info.information = information
         noteChange()
-        try withDiskSpace { try index.update(serving.info, of: serving.id, resource: resource) }
+        try withDiskSpace { try index.representations.update(serving.info, of: serving.id, resource: resource) }
         changes.note(resource.id)
         resource.serving = serving
     }
@@ -319,7 +319,7 @@ package final class VaultStore: Sendable {
     /// - Returns: the disk space of the resource's files in bytes; nil if there is no such resource.
     /// - Throws: ``VaultError`` if a copy of the sealed key may remain; erasing is retried until no copy remains.
     package func remove(_ id: ResourceID) throws -> Int64? {
-        guard let segments = try withDiskSpace(orReserve: true, { try index.remove(id) }) else { return nil }
+        guard let segments = try withDiskSpace(orReserve: true, { try index.resources.remove(id) }) else { return nil }
         noteChange()
         changes.note(id)
         quota.account.track(segments)

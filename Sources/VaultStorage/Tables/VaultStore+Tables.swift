@@ -6,6 +6,8 @@ extension VaultStore {
     package var downloads: DownloadRows { DownloadRows(store: self) }
     /// The subscriptions.
     package var subscriptions: SubscriptionRows { SubscriptionRows(store: self) }
+    /// The pictures that are set for titles.
+    package var covers: CoverRows { CoverRows(store: self) }
     /// The tokens, sessions and named links that the vault has issued.
     package var grants: GrantRows { GrantRows(store: self) }
     /// The viewers, the titles shared with them, and how far they have played them.

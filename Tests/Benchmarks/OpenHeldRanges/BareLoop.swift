@@ -12,7 +12,7 @@ struct BareLoop {
         let secret = UnlockSecret.key(try KeyFile.readKey(folder + "/key", allowLoose: false))
         let keyring = try KeyringReader.unlock(KeyringFile.read(folder + "/keyring.json"), with: secret)
         let store = try VaultStore.open(at: folder + "/vault", keyring: keyring, access: .reader)
-        guard let resource = try store.index.resources(after: nil, limit: 1).first?.resource,
+        guard let resource = try store.index.resources.page(after: nil, limit: 1).first?.resource,
             let key = resource.keys[resource.keyNumber], let serving = resource.serving
         else { throw VaultError(.noVault, "the benchmark's vault holds nothing") }
         segments = try serving.segments.map { segment in

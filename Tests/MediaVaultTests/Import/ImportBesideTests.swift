@@ -70,7 +70,7 @@ struct ImportBesideTests {
 
     private func expectNothing(in vault: Vault) async throws {
         #expect(try await vault.summary(of: fixture.url) == nil)
-        let totals = try vault.store.index.totals()
+        let totals = try vault.store.index.resources.totals()
         #expect(totals.resources == 0 && totals.segments == 0 && totals.pendingDeletions == 0)
     }
 
@@ -91,7 +91,7 @@ struct ImportBesideTests {
         source.goOn()
         _ = try await task.value
         #expect(try await fixture.read(vault) == 0..<Self.length)
-        #expect(try vault.store.index.totals().pendingDeletions == 0)
+        #expect(try vault.store.index.resources.totals().pendingDeletions == 0)
         await vault.close()
     }
 
@@ -230,7 +230,7 @@ struct ImportBesideTests {
         for try await _ in vault.download(fixture.url) {}
         try await vault.setName("Mine", of: reference)
         let resource = try await vault.name(reference)
-        for segment in try #require(try vault.store.index.resource(resource.id)?.serving?.segments) {
+        for segment in try #require(try vault.store.index.resources.find(resource.id)?.serving?.segments) {
             try vault.store.invalidate(segment, for: .missing)
         }
         vault.loaders.remove(resource.id)
@@ -253,7 +253,7 @@ struct ImportBesideTests {
         let summary = try #require(try await vault.summary(of: fixture.url))
         #expect(summary.name == "Other" && summary.resourceClass == "pinned" && summary.isComplete)
         #expect(summary.id == report.id)
-        #expect(try vault.store.index.resource(resource.id)?.keys.count == 1)
+        #expect(try vault.store.index.resources.find(resource.id)?.keys.count == 1)
         #expect(try await fixture.read(vault) == 0..<Self.length)
         await vault.close()
         let reader = try await fixture.open(.reader, mode: .offline)
@@ -268,11 +268,11 @@ struct ImportBesideTests {
         let task = await begin(source, in: vault)
         let resealing = Task { for try await _ in vault.keys.reseal() {} }
         try await Task.sleep(for: .milliseconds(300))
-        #expect(try vault.store.index.resource(resource.id)?.keyNumber == 1)
+        #expect(try vault.store.index.resources.find(resource.id)?.keyNumber == 1)
         source.goOn()
         _ = try await task.value
         try await resealing.value
-        let stored = try #require(try vault.store.index.resource(resource.id))
+        let stored = try #require(try vault.store.index.resources.find(resource.id))
         #expect(stored.keys.count == 1 && stored.keyNumber > 2)
         #expect(try await fixture.read(vault) == 0..<Self.length)
         await vault.close()

@@ -43,7 +43,7 @@ struct ImportTests {
         #expect(try await vault.summary(of: fixture.url) == nil)
         #expect(try await vault.status().resources == 0)
         #expect(fixture.segmentFiles.isEmpty)
-        #expect(try vault.store.index.totals().pendingDeletions == 0)
+        #expect(try vault.store.index.resources.totals().pendingDeletions == 0)
     }
 
     @Test("A file that the origin has, too, becomes a copy of the origin's version, and little of it is fetched")
@@ -140,7 +140,8 @@ struct ImportTests {
         try await vault.setKeyPolicy(policy)
         _ = try await imported(file(), into: vault, Self.unasked)
         let resource = try await vault.name(MediaReference(fixture.url))
-        let segment = try #require(try vault.store.index.resource(resource.id)?.serving?.segments.dropFirst().first)
+        let segment = try #require(
+            try vault.store.index.resources.find(resource.id)?.serving?.segments.dropFirst().first)
         try vault.store.invalidate(segment, for: .missing)
         vault.loaders.remove(resource.id)
         let reader = try await vault.read(fixture.url)

@@ -195,7 +195,7 @@ struct GenerationActTests {
     func countsTitles() async throws {
         let (fixture, vault) = try await VaultFixture.filled(title)
         let id = try await vault.name(MediaReference(fixture.url)).id
-        var resource = try #require(try vault.store.index.resource(id))
+        var resource = try #require(try vault.store.index.resources.find(id))
         #expect(try vault.store.beginReseal(&resource, run: 1) == true)
         _ = try await vault.keys.rotate()
         let last = try #require(try await rewrap(vault).last)

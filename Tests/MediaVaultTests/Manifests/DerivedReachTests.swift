@@ -65,7 +65,7 @@ struct DerivedReachTests {
         #expect(!report.isSound, "the damage was found, and could not be repaired")
         let vault = try await fixture.open()
         let resource = try await vault.name(MediaReference(fixture.url))
-        let stored = try #require(try vault.store.index.resource(resource.id))
+        let stored = try #require(try vault.store.index.resources.find(resource.id))
         #expect(stored.metadata.isDerived)
         await #expect(throws: VaultError.self) {
             let reader = try await vault.read(Self.derived(fixture))
@@ -149,12 +149,12 @@ struct DerivedReachTests {
     /// Removes what is recorded of where the bytes came from, and closes the vault.
     private func forget(_ fixture: VaultFixture, _ vault: Vault) async throws {
         let id = try await vault.name(MediaReference(fixture.url)).id
-        var stored = try #require(try vault.store.index.resource(id))
+        var stored = try #require(try vault.store.index.resources.find(id))
         var information = try #require(stored.serving?.info.information)
         #expect(information.privateHosts == ["127.0.0.1"])
         information.privateHosts = nil
         try vault.store.update(information, of: &stored)
-        #expect(try vault.store.index.resource(id)?.serving?.info.information.privateHosts == nil)
+        #expect(try vault.store.index.resources.find(id)?.serving?.info.information.privateHosts == nil)
         await vault.close()
     }
 

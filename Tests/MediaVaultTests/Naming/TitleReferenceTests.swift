@@ -167,7 +167,7 @@ struct TitleReferenceTests {
         try store.changeTitles(of: &resource) { $0.partOf = [[2]] }
         #expect(try await vault.reference(of: id).url == fixture.url)
         try await vault.remove(MediaReference(fixture.url))
-        #expect(try store.index.resources(id).map(\.id) == [twin])
+        #expect(try store.index.titleIDs.resources(id).map(\.id) == [twin])
         await vault.close()
     }
 }

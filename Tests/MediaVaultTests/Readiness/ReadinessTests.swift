@@ -172,6 +172,6 @@ struct ReadinessTests {
 extension Vault {
     /// The segments of a resource, in the order of their bytes.
     fileprivate func heldSegments(of url: MediaURL) async throws -> [SegmentDescription]? {
-        try store.index.resource(await id(of: MediaReference(url)))?.serving?.segments
+        try store.index.resources.find(await id(of: MediaReference(url)))?.serving?.segments
     }
 }

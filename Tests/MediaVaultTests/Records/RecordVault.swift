@@ -138,7 +138,7 @@ final class RecordVault: Sendable {
     private static func title(_ name: String, in store: VaultStore) throws -> StoredResource {
         let resource = try store.addMedia(name, length: length, resourceClass: .download)
         _ = try store.store(Array(repeating: 7, count: Int(length)), at: 0, of: resource)
-        return try #require(try store.index.resource(resource.id))
+        return try #require(try store.index.resources.find(resource.id))
     }
 
     /// Writes a record of every kind, and a title of every form. A kind that is new has no row until it is written here,
@@ -146,7 +146,7 @@ final class RecordVault: Sendable {
     private static func write(_ name: String, number: Int, to vault: Vault) async throws {
         let store = vault.store
         var film = try title(name, in: store)
-        try store.setCover(Array(repeating: 9, count: 100), of: &film)
+        try store.covers.set(Array(repeating: 9, count: 100), of: &film)
         let id = TitleID(of: film.id)
         try store.changeSettings { settings in
             settings.mode = .offline
@@ -207,10 +207,10 @@ final class RecordVault: Sendable {
                 }
             }
         }
-        for (id, resource) in try store.index.resources(after: nil, limit: 100) {
+        for (id, resource) in try store.index.resources.page(after: nil, limit: 100) {
             var metadata = try #require(resource).metadata
             metadata.members[mark] = .string("newer")
-            try store.index.write(metadata, of: try #require(try store.index.resource(id)))
+            try store.index.resources.write(metadata, of: try #require(try store.index.resources.find(id)))
         }
         store.noteChange()
     }

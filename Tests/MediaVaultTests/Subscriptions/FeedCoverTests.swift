@@ -185,14 +185,14 @@ struct FeedCoverTests {
         published.put("/film", Media.film(Media.webp), type: "video/mp4")
         for try await _ in vault.download(reference("/film")) {}
         let id = try await vault.name(reference("/film")).id
-        var film = try #require(try vault.store.index.resource(id))
+        var film = try #require(try vault.store.index.resources.find(id))
         let own = film.coverTag
-        try vault.store.setCover(Media.png, isOfFeed: true, of: &film)
+        try vault.store.covers.set(Media.png, isOfFeed: true, of: &film)
         #expect(film.metadata.cover != nil && film.coverTag == own)
         let cover = try #require(try await vault.cover(of: reference("/film")))
         #expect(cover.bytes == Media.webp && cover.tag == own?.hex)
         #expect(try await vault.summary(of: reference("/film"))?.cover == cover.tag)
-        try vault.store.setCover(Media.jpeg(), of: &film)
+        try vault.store.covers.set(Media.jpeg(), of: &film)
         #expect(!film.metadata.hasFeedCover && film.coverTag != own)
         #expect(try await vault.cover(of: reference("/film"))?.bytes == Media.jpeg())
         await vault.close()

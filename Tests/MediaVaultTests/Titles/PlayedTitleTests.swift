@@ -130,7 +130,7 @@ struct PlayedTitleTests {
             try await playTitle(in: vault, "1080", segments: 1)
             #expect(try await listed(vault).map(\.url) == [master.absoluteString])
             #expect(try await vault.summary(of: MediaReference(segment("1080-1")))?.resourceClass == "cache")
-            try vault.store.index.recountTitles(doubting: true)
+            try vault.store.index.completeness.recount(doubting: true)
             #expect(try await isComplete(vault) == true)
             try await vault.pin(MediaReference(master))
             #expect(try await vault.summary(of: MediaReference(segment("1080-1")))?.resourceClass == "cache")
@@ -141,7 +141,7 @@ struct PlayedTitleTests {
             let left = try await vault.resources().reduce(into: [String]()) { $0.append($1.url) }
             #expect(!left.contains(segment("1080-1").absoluteString), "the first to go")
             #expect(try await isComplete(vault) == true)
-            try vault.store.index.recountTitles(doubting: true)
+            try vault.store.index.completeness.recount(doubting: true)
             #expect(try await isComplete(vault) == true)
         }
     }

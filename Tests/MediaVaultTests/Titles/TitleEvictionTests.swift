@@ -83,7 +83,7 @@ struct TitleEvictionTests {
     func lastAccess(part: String, left: [String]) async throws {
         let (fixture, vault) = try await Self.filled()
         let id = try await vault.id(of: MediaReference(fixture.origin.url(part)))
-        try vault.store.index.touch([id], now: fixture.clock.now)
+        try vault.store.index.resources.touch([id], now: fixture.clock.now)
         let used = try await vault.status().used
         let plan = try await vault.prune(StorageLimits(maxSize: used - 1, evictsDownloads: true), isDryRun: true)
         // The manifest and the pack.

@@ -58,7 +58,7 @@ struct UnendedPartTests {
         try await TitleFixture.download(url, into: vault)
         #expect(try await vault.readiness(ReadinessOptions(hasDownloads: true)).unready.isEmpty, "premise: it is ready")
         let part = try await vault.id(of: MediaReference(fixture.origin.url("/a.ts")))
-        var resource = try #require(try vault.store.index.resource(part))
+        var resource = try #require(try vault.store.index.resources.find(part))
         var information = try #require(resource.serving?.info.information)
         information.length = nil
         try vault.store.update(information, of: &resource)

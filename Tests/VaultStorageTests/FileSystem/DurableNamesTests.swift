@@ -37,7 +37,7 @@ struct DurableNamesTests {
         let before = try losses(of: disk, in: try TemporaryFolder())
         #expect(before.contains { !PosixFileSystem().exists(TemporaryVault.path(of: segment, in: $0 + "/vault")) })
         let store = try vault.open(fileSystem: disk)
-        #expect(try store.index.resource(title)?.serving?.held == ByteRanges(0..<98_304))
+        #expect(try store.index.resources.find(title)?.serving?.held == ByteRanges(0..<98_304))
         for copy in try losses(of: disk, in: copies) {
             #expect(PosixFileSystem().exists(TemporaryVault.path(of: segment, in: copy + "/vault")))
         }

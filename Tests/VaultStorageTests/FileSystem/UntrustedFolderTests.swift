@@ -156,14 +156,14 @@ struct UntrustedFolderTests {
         "Nothing is read, created, moved or removed through a segment folder that is a symbolic link",
         arguments: [true, false])
     func linkedSegments(isWhole: Bool) throws {
-        let segment = try #require(try vault.open(.reader).index.resource(resource)?.serving?.segments.first)
+        let segment = try #require(try vault.open(.reader).index.resources.find(resource)?.serving?.segments.first)
         try leadAway(isWhole ? "segments" : "segments/" + segment.id.hex.prefix(2))
         let away = vault.above.path + "/away" + (isWhole ? "/" + segment.id.hex.prefix(2) : "")
         let notes = away + "/notes.txt"
         try PosixFileSystem().create(notes).write([1, 2, 3], at: 0)
         let store = try vault.open()
         defer { try? store.close() }
-        let title = try #require(try store.index.resource(resource))
+        let title = try #require(try store.index.resources.find(resource))
         #expect(throws: SegmentFailure.self) { _ = try store.reader(of: segment, resource: title) }
         let byte = try #require(segment.id.bytes.first)
         #expect(code { _ = try store.unindexedFiles(in: byte) } == .storage)
@@ -176,7 +176,7 @@ struct UntrustedFolderTests {
         #expect(try PosixFileSystem().contents(of: notes) == [1, 2, 3])
         #expect(PosixFileSystem().exists(away + "/" + segment.id.hex))
         #expect(
-            try store.index.resource(resource)?.serving?.held == ByteRanges(0..<100),
+            try store.index.resources.find(resource)?.serving?.held == ByteRanges(0..<100),
             "no held range may be given up because of the link")
     }
 

@@ -71,7 +71,7 @@ struct CatalogBackupTests {
         try queue.close()
         for name in ["other", "third"] {
             let again = try vault.open()
-            #expect(try again.index.read { (try? again.index.opens(film.id, $0)) != true }, "premise")
+            #expect(try again.index.read { (try? again.index.resources.opens(film.id, $0)) != true }, "premise")
             #expect(try again.canRestore(film.id))
             _ = try again.addMedia(name, length: 10)
             try again.close()
@@ -81,9 +81,9 @@ struct CatalogBackupTests {
         for byte in IndexRebuild.bytes { try rebuild.adopt(byte) }
         _ = try rebuild.finish()
         let rebuilt = try vault.open()
-        let resource = try #require(try rebuilt.index.resource(film.id))
+        let resource = try #require(try rebuilt.index.resources.find(film.id))
         #expect(resource.serving?.held == ByteRanges(0..<100))
-        #expect(try rebuilt.index.resources(after: nil, limit: 10).count == 3)
+        #expect(try rebuilt.index.resources.page(after: nil, limit: 10).count == 3)
         try rebuilt.close()
     }
 
@@ -109,7 +109,9 @@ struct CatalogBackupTests {
         }
         try store.backUpCatalog()
         let (index, backup) = (store.index, try Self.open(Self.backup(of: vault)))
-        let opening = try backup.read { db in films.filter { (try? index.opens($0.id, db)) == true }.map(\.id) }
+        let opening = try backup.read { db in
+            films.filter { (try? index.resources.opens($0.id, db)) == true }.map(\.id)
+        }
         #expect(opening == films.map(\.id))
         try backup.close()
         try store.close()

@@ -22,17 +22,17 @@ struct CoverRowTests {
         vault = try TemporaryVault()
         store = try vault.open()
         var film = try store.addMedia("film", length: 9)
-        try store.setCover(Self.picture, of: &film)
+        try store.covers.set(Self.picture, of: &film)
         id = film.id
     }
 
     private func film(in store: VaultStore? = nil) throws -> StoredResource {
-        try #require(try (store ?? self.store).index.resource(id))
+        try #require(try (store ?? self.store).index.resources.find(id))
     }
 
     private func cover(in store: VaultStore? = nil) throws -> [UInt8]? {
         let store = store ?? self.store
-        return try store.index.cover(of: film(in: store))
+        return try store.covers.picture(of: film(in: store))
     }
 
     /// The sealed pictures as they are stored.
@@ -60,10 +60,10 @@ struct CoverRowTests {
         try reader.close()
         let owner = try vault.open()
         var film = try film(in: owner)
-        try owner.setCover(Self.other, of: &film)
+        try owner.covers.set(Self.other, of: &film)
         #expect(try cover(in: owner) == Self.other && film.coverTag != nil && film.coverTag != tag)
         #expect(try owner.index.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM cover") } == 1)
-        try owner.setCover(nil, of: &film)
+        try owner.covers.set(nil, of: &film)
         #expect(try cover(in: owner) == nil && film.coverTag == nil)
         #expect(try owner.index.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM cover") } == 0)
         try owner.close()
@@ -80,7 +80,7 @@ struct CoverRowTests {
             #expect(try files(with: Self.picture[part..<part + 16]) == [])
         }
         var film = try film()
-        try store.setCover(nil, of: &film)
+        try store.covers.set(nil, of: &film)
         try store.carryOutErasure()
         #expect(try files(with: sealed.prefix(64)) == [])
         try store.close()
@@ -98,18 +98,18 @@ struct CoverRowTests {
         ])
     func damaged(sql: String) throws {
         var two = try store.addMedia("two", length: 9)
-        try store.setCover(Self.other, of: &two)
-        #expect(try !store.index.lacksCover(film()))
+        try store.covers.set(Self.other, of: &two)
+        #expect(try !store.covers.lacksPicture(film()))
         try store.index.write { db in
             if sql.contains("DROP") { return try db.execute(sql: sql) }
             try db.execute(
                 sql: sql, arguments: sql.contains(":two") ? ["one": id.data, "two": two.id.data] : ["one": id.data])
         }
-        #expect(try cover() == nil && store.index.lacksCover(film()))
+        #expect(try cover() == nil && store.covers.lacksPicture(film()))
         // Another one heals it.
         var film = try film()
-        try store.setCover(Self.other, of: &film)
-        #expect(try cover() == Self.other && !store.index.lacksCover(film))
+        try store.covers.set(Self.other, of: &film)
+        #expect(try cover() == Self.other && !store.covers.lacksPicture(film))
         try store.close()
     }
 
@@ -117,7 +117,7 @@ struct CoverRowTests {
     func earlier() throws {
         let former = try #require(try sealed().first)
         var film = try film()
-        try store.setCover(Self.other, of: &film)
+        try store.covers.set(Self.other, of: &film)
         try store.index.write { db in
             try db.execute(sql: "INSERT INTO cover VALUES (?, ?)", arguments: [id.data, former])
         }
@@ -133,11 +133,11 @@ struct CoverRowTests {
     func limits() throws {
         var film = try film()
         for bytes in [[], Array(repeating: 7, count: ResourceMetadata.maxCoverBytes + 1)] as [[UInt8]] {
-            let error = #expect(throws: VaultError.self) { try store.setCover(bytes, of: &film) }
+            let error = #expect(throws: VaultError.self) { try store.covers.set(bytes, of: &film) }
             #expect(error?.code == .invalidArgument)
         }
         let largest = Array(repeating: 7, count: ResourceMetadata.maxCoverBytes) as [UInt8]
-        try store.setCover(largest, of: &film)
+        try store.covers.set(largest, of: &film)
         #expect(try cover() == largest)
         let others = try store.addMedia("others", length: 9).id
         try store.index.write { db in
@@ -147,10 +147,10 @@ struct CoverRowTests {
                     INSERT INTO cover SELECT ?, zeroblob(1048576) FROM number
                     """, arguments: [others.data])
         }
-        let error = #expect(throws: VaultError.self) { try store.setCover(largest, of: &film) }
+        let error = #expect(throws: VaultError.self) { try store.covers.set(largest, of: &film) }
         #expect(error?.code == .invalidArgument && error?.message.contains("all titles") == true)
         #expect(try cover() == largest, "the one in use stays")
-        try store.setCover(Self.other, of: &film)
+        try store.covers.set(Self.other, of: &film)
         try store.close()
     }
 
@@ -165,10 +165,10 @@ struct CoverRowTests {
                     INSERT INTO cover SELECT ?, zeroblob(1048576) FROM number
                     """, arguments: [others.data])
         }
-        try store.setCover(nil, of: &film)
-        let error = #expect(throws: VaultError.self) { try store.setCover(Self.other, isOfFeed: true, of: &film) }
+        try store.covers.set(nil, of: &film)
+        let error = #expect(throws: VaultError.self) { try store.covers.set(Self.other, isOfFeed: true, of: &film) }
         #expect(error?.code == .invalidArgument && film.metadata.cover == nil && !film.metadata.hasFeedCover)
-        try store.setCover(Self.other, of: &film)
+        try store.covers.set(Self.other, of: &film)
         #expect(try cover() == Self.other)
         try store.close()
     }
@@ -192,10 +192,10 @@ struct CoverRowTests {
     func renamed() throws {
         let tag = try film().coverTag
         _ = try store.changeLocator(noting: vault.log(of: store), queued: { _, _ in nil }, principals: { _, _ in [:] })
-        #expect(try store.index.resource(id) == nil)
+        #expect(try store.index.resources.find(id) == nil)
         let renamed = try #require(
-            try store.index.resources(after: nil, limit: 2).first?.resource, "the title has another id")
-        #expect(try store.index.cover(of: renamed) == Self.picture && renamed.coverTag == tag)
+            try store.index.resources.page(after: nil, limit: 2).first?.resource, "the title has another id")
+        #expect(try store.covers.picture(of: renamed) == Self.picture && renamed.coverTag == tag)
         try store.close()
     }
 
@@ -203,7 +203,7 @@ struct CoverRowTests {
     func gone() throws {
         for name in ["shredded", "evicted"] {
             var title = try store.addMedia(name, length: 9)
-            try store.setCover(Self.other, of: &title)
+            try store.covers.set(Self.other, of: &title)
         }
         _ = try store.remove(id)
         #expect(try sealed().count == 2)
@@ -212,7 +212,7 @@ struct CoverRowTests {
                 cacheKey: Array("http://origin.example/shredded".utf8), locator: store.index.locator))
         _ = try store.shred(shredded, isQuick: true, noting: vault.log(of: store))
         #expect(try sealed().count == 1)
-        let evicted = try #require(try store.index.resources(after: nil, limit: 2).first?.id)
+        let evicted = try #require(try store.index.resources.page(after: nil, limit: 2).first?.id)
         let unit = try #require(try EvictionRows(store.index).unit(evicted))
         let victim = EvictionPlan.Victim(
             resource: evicted, accessed: unit.accessed, segments: unit.segments, isWhole: true, parts: unit.parts)
@@ -242,7 +242,7 @@ struct CoverRowTests {
     @Test("A vault without the table opens for readers as it is, and an owner adds the table")
     func older() throws {
         var film = try film()
-        try store.setCover(nil, of: &film)
+        try store.covers.set(nil, of: &film)
         try store.close()
         for name in ["index.sqlite", "catalog.backup"] {
             let queue = try DatabaseQueue(path: vault.folder + "/" + name)
@@ -254,7 +254,7 @@ struct CoverRowTests {
         try reader.close()
         let owner = try vault.open()
         film = try self.film(in: owner)
-        try owner.setCover(Self.other, of: &film)
+        try owner.covers.set(Self.other, of: &film)
         #expect(try cover(in: owner) == Self.other)
         #expect(try owner.index.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 6)
         try owner.close()

@@ -40,7 +40,9 @@ struct ErasureTests {
     /// Gives every title a new key, in batches, as a reseal does.
     private func reseal() throws {
         for start in stride(from: 0, to: ids.count, by: 64) {
-            var batch = try ids[start..<min(start + 64, ids.count)].map { try #require(try store.index.resource($0)) }
+            var batch = try ids[start..<min(start + 64, ids.count)].map {
+                try #require(try store.index.resources.find($0))
+            }
             for index in batch.indices { #expect(try store.beginReseal(&batch[index], run: 1) == true) }
             for index in batch.indices { #expect(try store.finishReseal(&batch[index])) }
         }
@@ -49,7 +51,7 @@ struct ErasureTests {
     /// Removes about a fifth of the titles without erasing their traces.
     private func remove() throws -> [ResourceID] {
         let removed = ids.filter { $0.bytes[5].isMultiple(of: 5) }
-        for id in removed { _ = try #require(try store.index.remove(id)) }
+        for id in removed { _ = try #require(try store.index.resources.remove(id)) }
         return removed
     }
 
@@ -78,7 +80,7 @@ struct ErasureTests {
         #expect(try traces(of: old) == 0)
         try store.retire(1, noting: log)
         #expect(try traces(of: old) == 0)
-        #expect(try store.index.resources(after: nil, limit: 500).count { $0.resource != nil } == rewrap.done)
+        #expect(try store.index.resources.page(after: nil, limit: 500).count { $0.resource != nil } == rewrap.done)
         try store.close()
         #expect(try traces(of: old) == 0)
     }
@@ -122,7 +124,7 @@ struct ErasureTests {
         #expect(throws: VaultError.self) { try store.retire(1, noting: vault.log(of: store)) }
         #expect(store.keyring.activeGenerations == [1, 2], "no generation goes while keys that it wrapped may remain")
         #expect(try store.remove(ids[0]) == 0 && store.hasPendingErasure())
-        #expect(try store.index.resources(after: nil, limit: 500).count { $0.resource != nil } == 499)
+        #expect(try store.index.resources.page(after: nil, limit: 500).count { $0.resource != nil } == 499)
         disk.mend()
         try store.retire(1, noting: vault.log(of: store))
         #expect(try traces(of: old) == 0 && store.keyring.activeGenerations == [2] && !store.hasPendingErasure())
@@ -166,7 +168,7 @@ struct ErasureTests {
         try reader.inDatabase { db in
             try db.execute(sql: "BEGIN")
             #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM resource") == 500)
-            _ = try #require(try store.index.remove(ids[5]))
+            _ = try #require(try store.index.resources.remove(ids[5]))
             let error = #expect(throws: VaultError.self) { try store.index.database.truncateLog(patience: .zero) }
             #expect(error?.code == .owned)
             #expect(throws: VaultError.self) { try store.carryOutErasure(patience: .zero) }
@@ -200,7 +202,7 @@ struct ErasureTests {
         try store.backUpCatalog()
         #expect(try traces(of: gone) == 0)
         #expect(try store.index.read { try String.fetchOne($0, sql: "PRAGMA integrity_check") } == "ok")
-        #expect(try store.index.resources(after: nil, limit: 5000).allSatisfy { $0.resource != nil })
+        #expect(try store.index.resources.page(after: nil, limit: 5000).allSatisfy { $0.resource != nil })
         try store.close()
     }
 
@@ -228,13 +230,13 @@ struct ErasureTests {
         }
         try store.close()
         let reader = try vault.open(.reader)
-        #expect(try !reader.hasPendingErasure() && reader.index.totals().resources == 500)
+        #expect(try !reader.hasPendingErasure() && reader.index.resources.totals().resources == 500)
         try reader.close()
         let owner = try vault.open()
         // The reader left a log like a killed owner, and an older owner would not have recorded pending erasures.
         try owner.carryOutErasure()
         #expect(try !owner.hasPendingErasure())
-        _ = try #require(try owner.index.remove(ids[0]))
+        _ = try #require(try owner.index.resources.remove(ids[0]))
         #expect(try owner.hasPendingErasure())
         try owner.close()
         #expect(try traces(of: [ids[0].bytes]) == 0)

@@ -55,7 +55,7 @@ struct GroupedWriteTests {
             return number
         }
 
-        var added: Int { get throws { try store.index.totals().pendingDeletions } }
+        var added: Int { get throws { try store.index.resources.totals().pendingDeletions } }
     }
 
     @Test("Twenty writes return their own results after a single sync")

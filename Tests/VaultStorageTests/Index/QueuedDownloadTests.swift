@@ -198,7 +198,7 @@ struct QueuedDownloadTests {
     @Test("The destruction of a vault deletes the queue")
     func destroyed() throws {
         try store.downloads.write([try Self.download(1)], isDurable: true)
-        _ = try store.index.removeAll()
+        _ = try store.index.resources.removeAll()
         #expect(try store.downloads.all().downloads.isEmpty)
         try store.close()
     }

@@ -25,7 +25,7 @@ struct ReadOnlyFolderTests {
         #expect(!files.contains { $0.hasSuffix("-wal") || $0.hasSuffix("-shm") }, "premise")
         let name = VaultIndex.nameForReadOnlyFolder(path)
         let index = try VaultIndex.connect(to: name, keyring: vault.keyring, readOnly: true)
-        #expect(try index.resource(title)?.id == title)
+        #expect(try index.resources.find(title)?.id == title)
         #expect(try TemporaryFolder.files(below: vault.folder) == files)
         #expect(throws: VaultError.self) { try index.recordKeyringRevision() }
         try index.close()
@@ -38,7 +38,7 @@ struct ReadOnlyFolderTests {
         #expect(!reader.index.isReadAsClosed)
         let owner = try vault.open()
         let other = try owner.addMedia("other", length: 100_000).id
-        #expect(try reader.index.resource(other)?.id == other)
+        #expect(try reader.index.resources.find(other)?.id == other)
         try reader.close()
         try owner.close()
     }
@@ -48,11 +48,11 @@ struct ReadOnlyFolderTests {
         for isClosed in [false, true] {
             let stamp = try #require(FileStamp(path: path))
             let index = try VaultIndex.connect(toClosed: path, stamp, keyring: vault.keyring)
-            #expect(try index.resource(title)?.id == title && index.isReadAsClosed)
+            #expect(try index.resources.find(title)?.id == title && index.isReadAsClosed)
             let owner = try vault.open()
             _ = try owner.addMedia("other \(isClosed)", length: 100_000)
             if isClosed { try owner.close() }
-            let error = #expect(throws: VaultError.self) { _ = try index.resource(title) }
+            let error = #expect(throws: VaultError.self) { _ = try index.resources.find(title) }
             #expect(error?.code == .owned)
             try index.close()
             if !isClosed { try owner.close() }

@@ -28,7 +28,7 @@ struct RoomlessReaderTests {
         #expect(plain.range(of: title.data) == nil, "the title must be in the log only")
         let path = VaultIndex.nameForFullDisk(copy + "/index.sqlite")
         let index = try VaultIndex.connect(to: path, keyring: vault.keyring, readOnly: true)
-        #expect(try index.resource(title)?.id == title && index.totals().resources == 1)
+        #expect(try index.resources.find(title)?.id == title && index.resources.totals().resources == 1)
         #expect(throws: VaultError.self) { try index.recordKeyringRevision() }
         try index.close()
         #expect(try TemporaryFolder.files(below: copy) == files)
@@ -42,7 +42,7 @@ struct RoomlessReaderTests {
         try FileManager.default.moveItem(atPath: copy, toPath: folder)
         let path = VaultIndex.nameForFullDisk(folder + "/index.sqlite")
         let index = try VaultIndex.connect(to: path, keyring: vault.keyring, readOnly: true)
-        #expect(try index.resource(title)?.id == title)
+        #expect(try index.resources.find(title)?.id == title)
         try index.close()
     }
 

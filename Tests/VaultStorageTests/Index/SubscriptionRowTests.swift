@@ -186,7 +186,7 @@ struct SubscriptionRowTests {
     @Test("The destruction of a vault deletes the subscriptions")
     func destroyed() throws {
         try store.subscriptions.write(try Self.subscription(1))
-        _ = try store.index.removeAll()
+        _ = try store.index.resources.removeAll()
         #expect(try store.subscriptions.all().subscriptions.isEmpty)
         try store.close()
     }

@@ -59,8 +59,8 @@ struct ValueSizeTests {
         }
         try EveryRecord.rebuild(vault)
         let store = try vault.open()
-        #expect(try store.index.read { try store.index.opens(known, $0) })
-        #expect(try store.index.read { try store.index.opens(newer, $0) }, "only the index had it")
+        #expect(try store.index.read { try store.index.resources.opens(known, $0) })
+        #expect(try store.index.read { try store.index.resources.opens(newer, $0) }, "only the index had it")
         #expect(try store.viewers.all().shares[known] != nil)
         #expect(try VerificationRows(store.index).unreadableRecords().isEmpty)
         try store.close()
@@ -101,7 +101,7 @@ struct ValueSizeTests {
         try change("index.sqlite", "DELETE FROM filling; DROP TABLE filling")
         #expect(try PosixFileSystem().size(of: vault.folder + "/index.sqlite") > Self.bytes)
         let store = try vault.open()
-        #expect(try store.index.read { try store.index.opens(known, $0) })
+        #expect(try store.index.read { try store.index.resources.opens(known, $0) })
         try store.close()
     }
 
@@ -112,7 +112,7 @@ struct ValueSizeTests {
         #expect(error.code == .integrity && error.hint == .rebuildIndex, "\(error)")
         try EveryRecord.rebuild(vault)
         let store = try vault.open()
-        for id in [known, newer] { #expect(try store.index.read { try store.index.opens(id, $0) }) }
+        for id in [known, newer] { #expect(try store.index.read { try store.index.resources.opens(id, $0) }) }
         try store.close()
     }
 }

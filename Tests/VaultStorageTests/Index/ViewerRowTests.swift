@@ -93,7 +93,7 @@ struct ViewerRowTests {
     func locator() throws {
         let viewer = try fill()
         _ = try store.changeLocator(noting: vault.log(of: store), queued: { _, _ in nil }, principals: { _, _ in [:] })
-        let renamed = try #require(try store.index.resources(title).first).id
+        let renamed = try #require(try store.index.titleIDs.resources(title).first).id
         #expect(renamed != film && store.index.locator == 2)
         try expect(viewer, renamed, store)
         try store.close()

@@ -31,7 +31,7 @@ struct DestructionTests {
         for (table, count) in try Self.counts(store) where !kept.contains(table) {
             #expect(count > 0, "\(table) is empty before, so this test proves nothing of it")
         }
-        #expect(try store.index.removeAll() == 1)
+        #expect(try store.index.resources.removeAll() == 1)
         for (table, count) in try Self.counts(store) { #expect((count > 0) == kept.contains(table), "\(table)") }
         try store.close()
     }

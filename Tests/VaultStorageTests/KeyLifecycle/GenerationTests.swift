@@ -25,7 +25,7 @@ struct GenerationTests {
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
         for resource in resources {
-            let found = try #require(try store.index.resource(resource.id), sourceLocation: sourceLocation)
+            let found = try #require(try store.index.resources.find(resource.id), sourceLocation: sourceLocation)
             #expect(found.generation == generation, sourceLocation: sourceLocation)
             #expect(try store.read(found).map(\.bytes) == [bytes], sourceLocation: sourceLocation)
         }

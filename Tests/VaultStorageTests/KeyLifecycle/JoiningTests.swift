@@ -29,7 +29,7 @@ struct JoiningTests {
 
     /// Joins all segments that can be joined.
     private static func join(_ id: ResourceID, in store: VaultStore) throws {
-        let resource = try #require(try store.index.resource(id))
+        let resource = try #require(try store.index.resources.find(id))
         while let old = try store.neighbours(of: resource, excluding: [], isWhole: true) {
             let new = try #require(try store.join(old, of: resource))
             store.removeReplaced(old, by: [new])
@@ -37,7 +37,7 @@ struct JoiningTests {
     }
 
     private static func check(_ store: VaultStore, _ id: ResourceID, _ comment: Comment = "") throws {
-        let resource = try #require(try store.index.resource(id), comment)
+        let resource = try #require(try store.index.resources.find(id), comment)
         #expect(resource.serving?.held == ByteRanges(0..<150_000), comment)
         for run in try store.read(resource) {
             #expect(run.bytes == Array(bytes[Int(run.start)..<(Int(run.start) + run.bytes.count)]), comment)
@@ -47,10 +47,10 @@ struct JoiningTests {
     @Test("One file replaces six, and the used space equals its size")
     func whole() throws {
         let store = try vault.open()
-        let before = try #require(try store.index.resource(id)?.serving)
+        let before = try #require(try store.index.resources.find(id)?.serving)
         try Self.join(id, in: store)
         try Self.check(store, id)
-        let after = try #require(try store.index.resource(id)?.serving)
+        let after = try #require(try store.index.resources.find(id)?.serving)
         #expect(before.segments.count == 6 && after.segments.count == 1 && after.id == before.id)
         #expect(!before.segments.map(\.id).contains(after.segments[0].id), "the joined segment must have a new id")
         let files = try TemporaryFolder.files(below: vault.folder + "/segments")
@@ -62,14 +62,14 @@ struct JoiningTests {
     @Test("A reader with an open old segment continues, and a segment with a bad block is not joined")
     func beside() throws {
         let store = try vault.open()
-        let resource = try #require(try store.index.resource(id))
+        let resource = try #require(try store.index.resources.find(id))
         let open = try #require(resource.serving?.segments.first { $0.start == 2 })
         let reader = try store.reader(of: open, resource: resource)
         let bad = try #require(resource.serving?.segments.first { $0.start == 40_000 })
         try store.invalidate(bad, for: .badBlock(0))
         try Self.join(id, in: store)
         #expect(try reader.bytes(open.range, of: open) == Array(Self.bytes[2..<40_000]))
-        let starts = try #require(try store.index.resource(id)?.serving).segments.map(\.start)
+        let starts = try #require(try store.index.resources.find(id)?.serving).segments.map(\.start)
         #expect(starts.sorted() == [0, 40_000, 72_768])
         try store.close()
     }
@@ -77,22 +77,22 @@ struct JoiningTests {
     @Test("Segments evicted during a join do not come back, and a join with an unreadable segment changes nothing")
     func changed() throws {
         let store = try vault.open()
-        let resource = try #require(try store.index.resource(id))
+        let resource = try #require(try store.index.resources.find(id))
         let old = try #require(try store.neighbours(of: resource, excluding: [], isWhole: true))
         let evicted = try #require(old.last)
         _ = try SegmentRows(store.index).drop(evicted.id, deletesFile: false)
         #expect(try store.join(old, of: resource) == nil)
-        #expect(try store.index.resource(id)?.serving?.segments.count == 5)
+        #expect(try store.index.resources.find(id)?.serving?.segments.count == 5)
         try store.segments.remove(old[1].id)
         #expect(throws: SegmentFailure.self) { try store.join(Array(old.dropLast()), of: resource) }
-        #expect(try store.index.resource(id)?.serving?.segments.count == 5)
+        #expect(try store.index.resources.find(id)?.serving?.segments.count == 5)
         try store.close()
     }
 
     @Test("Segments are not joined if the limit leaves no space for the new one next to the old ones")
     func noSpace() throws {
         let store = try vault.open()
-        let resource = try #require(try store.index.resource(id))
+        let resource = try #require(try store.index.resources.find(id))
         let old = try #require(try store.neighbours(of: resource, excluding: [], isWhole: true))
         let played = try store.addMedia("played", length: 200_000)
         _ = try store.store([UInt8](repeating: 1, count: 200_000), at: 0, of: played)
@@ -100,7 +100,9 @@ struct JoiningTests {
             store.quota.enforce(StorageLimits(maxSize: try store.bytesUsed() + more))
             #expect(try store.join(old, of: resource) == nil)
         }
-        #expect(try store.index.resource(played.id)?.serving?.segments.count == 1, "no title may be evicted for a join")
+        #expect(
+            try store.index.resources.find(played.id)?.serving?.segments.count == 1,
+            "no title may be evicted for a join")
         store.quota.enforce(StorageLimits(maxSize: try store.bytesUsed() + 200_000))
         #expect(try store.join(old, of: resource) != nil)
         try store.close()
@@ -152,7 +154,7 @@ struct JoiningTests {
         let played = try store.addMedia("played", length: 40_000)
         _ = try store.store(Array(Self.bytes[0..<40_000]), at: 0, of: played)
         store.quota.keepReserve()
-        let resource = try #require(try store.index.resource(id))
+        let resource = try #require(try store.index.resources.find(id))
         let old = try #require(try store.neighbours(of: resource, excluding: [], isWhole: true))
         let used = try store.bytesUsed()
         disk.fill(leaving: room)
@@ -162,7 +164,7 @@ struct JoiningTests {
         try #require(joined == nil || room > 150_000)
         if let joined { store.removeReplaced(old, by: [joined]) }
         try Self.check(store, id)
-        #expect(try store.index.resource(played.id)?.serving?.held == ByteRanges(0..<40_000))
+        #expect(try store.index.resources.find(played.id)?.serving?.held == ByteRanges(0..<40_000))
         #expect(try joined != nil || store.bytesUsed() == used)
         try Self.join(id, in: store)
         try Self.check(store, id)

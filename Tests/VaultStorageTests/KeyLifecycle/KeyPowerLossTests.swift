@@ -41,7 +41,7 @@ struct KeyPowerLossTests {
             let keyring = try TemporaryVault.unlock(place.path)
             let store = try VaultStore.open(at: copy + "/vault", keyring: keyring, access: .owner)
             if isFinished { try act(store, AuditLog(of: store, at: place)) }
-            let page = try store.index.resources(after: nil, limit: 100)
+            let page = try store.index.resources.page(after: nil, limit: 100)
             #expect(page.count == 4, comment)
             for entry in page {
                 let resource = try #require(entry.resource, comment)
@@ -52,7 +52,7 @@ struct KeyPowerLossTests {
             }
             // A new resource must use a generation that keyring and index both have.
             let added = try store.addMedia("added", length: 1)
-            #expect(try store.index.resource(added.id)?.generation == keyring.currentGeneration, comment)
+            #expect(try store.index.resources.find(added.id)?.generation == keyring.currentGeneration, comment)
             _ = try store.remove(added.id)
             let all = try GenerationRows(store.index).generations().all
             if isFinished { #expect(all == keyring.activeGenerations, comment) }

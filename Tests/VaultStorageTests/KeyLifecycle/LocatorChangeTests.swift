@@ -38,7 +38,7 @@ struct LocatorChangeTests {
         let id = try #require(
             store.keyring.resourceID(cacheKey: former.metadata.cacheKey, locator: store.index.locator))
         #expect(unopened == 0 && id != former.id)
-        #expect(try store.index.resource(id)?.id == id)
+        #expect(try store.index.resources.find(id)?.id == id)
         try store.close()
     }
 }

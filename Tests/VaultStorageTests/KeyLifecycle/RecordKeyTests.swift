@@ -256,7 +256,7 @@ struct RecordKeyTests {
         _ = try store.addGeneration(noting: vault.log(of: store))
         var rewrap = try store.rewrap()
         while try rewrap.step() {}
-        #expect(try store.index.recordUse().keys.sorted() == [2])
+        #expect(try store.index.records.use().keys.sorted() == [2])
         try store.close()
     }
 

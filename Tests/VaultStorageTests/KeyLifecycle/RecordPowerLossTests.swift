@@ -55,7 +55,7 @@ struct RecordPowerLossTests {
             }
             #expect(try VerificationRows(store.index).unreadableRecords().isEmpty, comment)
             _ = try store.index.settings().networkSettings()
-            let page = try store.index.resources(after: nil, limit: 10)
+            let page = try store.index.resources.page(after: nil, limit: 10)
             #expect(page.count == 1 && page.first?.resource != nil, comment)
             try store.close()
         }

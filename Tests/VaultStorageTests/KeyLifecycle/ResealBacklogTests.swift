@@ -28,7 +28,7 @@ struct ResealBacklogTests {
     }
 
     private func begin(_ id: ResourceID, run: Int64) throws -> StoredResource {
-        var resource = try #require(try store.index.resource(id))
+        var resource = try #require(try store.index.resources.find(id))
         _ = try store.beginReseal(&resource, run: run)
         return resource
     }

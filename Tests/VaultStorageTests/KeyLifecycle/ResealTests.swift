@@ -29,7 +29,7 @@ struct ResealTests {
 
     /// Reseals a resource from its current state to the end.
     private static func reseal(_ id: ResourceID, in store: VaultStore, run: Int64) throws {
-        var resource = try #require(try store.index.resource(id))
+        var resource = try #require(try store.index.resources.find(id))
         guard try store.beginReseal(&resource, run: run) == true else { return }
         try store.backUpCatalog()
         while let task = try ResealRows(store.index).resealTasks(of: resource, limit: 1).first {
@@ -42,7 +42,7 @@ struct ResealTests {
 
     /// Requires that exactly the original bytes are held.
     private static func check(_ store: VaultStore, _ id: ResourceID, _ comment: Comment = "") throws {
-        let resource = try #require(try store.index.resource(id), comment)
+        let resource = try #require(try store.index.resources.find(id), comment)
         #expect(resource.serving?.held == held, comment)
         for run in try store.read(resource) {
             #expect(run.bytes == Array(bytes[Int(run.start)..<(Int(run.start) + run.bytes.count)]), comment)
@@ -52,9 +52,9 @@ struct ResealTests {
     @Test("A reseal keeps the bytes and gaps under a new key and new ids, and the used space equals the files")
     func whole() throws {
         let store = try vault.open()
-        let before = try #require(try store.index.resource(id))
+        let before = try #require(try store.index.resources.find(id))
         try Self.reseal(id, in: store, run: 1)
-        let after = try #require(try store.index.resource(id))
+        let after = try #require(try store.index.resources.find(id))
         #expect(before.keyNumber == 1 && after.keyNumber == 2 && Array(after.keys.keys) == [2])
         #expect(after.serving?.id == before.serving?.id && after.metadata.url == before.metadata.url)
         let ids = { (resource: StoredResource) in Set(resource.serving?.segments.map(\.id) ?? []) }
@@ -66,16 +66,16 @@ struct ResealTests {
         }
         #expect(try files.count == 3 && store.bytesUsed() == size)
         try Self.reseal(id, in: store, run: 1)
-        #expect(try store.index.resource(id)?.keyNumber == 2, "a run must reseal a title only once")
+        #expect(try store.index.resources.find(id)?.keyNumber == 2, "a run must reseal a title only once")
         try Self.reseal(id, in: store, run: 2)
-        #expect(try store.index.resource(id)?.keyNumber == 3)
+        #expect(try store.index.resources.find(id)?.keyNumber == 3)
         try store.close()
     }
 
     @Test("A segment that overlaps a neighbour cannot replace an old one, and nothing changes")
     func overlapping() throws {
         let store = try vault.open()
-        let resource = try #require(try store.index.resource(id))
+        let resource = try #require(try store.index.resources.find(id))
         let segments = try #require(resource.serving?.segments.sorted { $0.start < $1.start })
         try #require(segments.map(\.range) == [0..<100_000, 100_000..<150_000])
         let old = segments[0]
@@ -100,7 +100,7 @@ struct ResealTests {
     )
     func growing() throws {
         let store = try vault.open()
-        let old = try #require(try store.index.resource(id))
+        let old = try #require(try store.index.resources.find(id))
         var writer = try store.beginSegment(at: 32_768, of: old)
         try writer.append(Self.bytes[32_768..<65_536])
         var resource = old
@@ -112,13 +112,13 @@ struct ResealTests {
             store.removeResealed(task.segment, for: new)
         }
         #expect(try !store.finishReseal(&resource), "the open segment must still need the old key")
-        #expect(try store.index.resource(id)?.keys.count == 2)
+        #expect(try store.index.resources.find(id)?.keys.count == 2)
         _ = try store.close(writer)
         let task = try #require(try ResealRows(store.index).resealTasks(of: resource, limit: 9).first)
         let new = try #require(try store.reseal(task, of: resource))
         store.removeResealed(task.segment, for: new)
         #expect(try store.finishReseal(&resource))
-        let after = try #require(try store.index.resource(id))
+        let after = try #require(try store.index.resources.find(id))
         #expect(after.serving?.held == ByteRanges(0..<150_000))
         try store.close()
     }
@@ -126,7 +126,7 @@ struct ResealTests {
     @Test("A segment that was evicted while it was resealed does not come back")
     func evicted() throws {
         let store = try vault.open()
-        var resource = try #require(try store.index.resource(id))
+        var resource = try #require(try store.index.resources.find(id))
         _ = try store.beginReseal(&resource, run: 1)
         let task = try #require(try ResealRows(store.index).resealTasks(of: resource, limit: 1).first)
         try store.discard(task.segment.id)
@@ -158,7 +158,7 @@ struct ResealTests {
                     try Self.check(opened, id, comment)
                     try Self.reseal(id, in: opened, run: 1)
                     try Self.check(opened, id, comment)
-                    #expect(try opened.index.resource(id)?.keys.count == 1, comment)
+                    #expect(try opened.index.resources.find(id)?.keys.count == 1, comment)
                     let files = try TemporaryFolder.files(below: copy + "/vault/segments")
                     #expect(files.count == 3, comment)
                     try opened.close()
@@ -177,7 +177,7 @@ struct ResealTests {
     @Test("An index lost during a reseal is rebuilt with all held bytes")
     func rebuiltMidway() throws {
         let store = try vault.open()
-        var resource = try #require(try store.index.resource(id))
+        var resource = try #require(try store.index.resources.find(id))
         _ = try store.beginReseal(&resource, run: 1)
         try store.backUpCatalog()
         let task = try #require(try ResealRows(store.index).resealTasks(of: resource, limit: 1).first)
@@ -190,14 +190,14 @@ struct ResealTests {
         for byte in IndexRebuild.bytes { try rebuild.adopt(byte) }
         _ = try rebuild.finish()
         let again = try vault.open()
-        let rebuilt = try #require(try again.index.resource(id))
+        let rebuilt = try #require(try again.index.resources.find(id))
         #expect(Set(rebuilt.serving?.segments.map(\.keyNumber) ?? []) == [1, 2])
         // Only a row of the index marked the block as bad. Its bytes are good, and held again if its segment was not
         // resealed.
         let held = rebuilt.serving?.held ?? ByteRanges()
         #expect(Self.held.subtracting(held).isEmpty)
         try Self.reseal(id, in: again, run: 1)
-        let resealed = try #require(try again.index.resource(id))
+        let resealed = try #require(try again.index.resources.find(id))
         #expect(resealed.serving?.held == held && resealed.keys.count == 1)
         try again.close()
     }
@@ -262,7 +262,7 @@ struct ResealTests {
     @Test("A replacement that overlaps another segment during a reseal is refused and changes nothing")
     func overlappingExchange() throws {
         let store = try vault.open()
-        var resource = try #require(try store.index.resource(id))
+        var resource = try #require(try store.index.resources.find(id))
         #expect(try store.beginReseal(&resource, run: 1) == true)
         let old = try #require(try ResealRows(store.index).resealTasks(of: resource, limit: 1).first).segment
         #expect(old.range == 0..<100_000, "the other segment must begin where this one ends")

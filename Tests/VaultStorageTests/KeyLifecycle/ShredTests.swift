@@ -36,7 +36,7 @@ struct ShredTests {
         let title = try store.addMedia("film", length: 60_000).id
         let other = try store.addMedia("other", length: 60_000).id
         for id in [title, other] {
-            _ = try store.store(Self.bytes, at: 0, of: try #require(try store.index.resource(id)))
+            _ = try store.store(Self.bytes, at: 0, of: try #require(try store.index.resources.find(id)))
         }
         try store.backUpCatalog()
         let isShredded = Mutex(false)
@@ -58,8 +58,8 @@ struct ShredTests {
                     let opened = try VaultStore.open(at: copy + "/vault", keyring: keyring, access: .owner)
                     try Self.check(opened, other, comment)
                     if isShredded.withLock({ $0 }) {
-                        #expect(try opened.index.resource(title) == nil, comment)
-                    } else if try opened.index.resource(title) != nil {
+                        #expect(try opened.index.resources.find(title) == nil, comment)
+                    } else if try opened.index.resources.find(title) != nil {
                         try Self.check(opened, title, comment)
                         let log = AuditLog(of: opened, at: KeyringPlace(path))
                         _ = try opened.shred(title, isQuick: false, noting: log)
@@ -92,7 +92,7 @@ struct ShredTests {
     }
 
     private static func check(_ store: VaultStore, _ id: ResourceID, _ comment: Comment) throws {
-        let resource = try #require(try store.index.resource(id), comment)
+        let resource = try #require(try store.index.resources.find(id), comment)
         let runs = try store.read(resource)
         #expect(runs.count == 1 && runs.first?.bytes == bytes, comment)
     }

@@ -28,7 +28,7 @@ struct EvictionQueueTests {
                             'closed', 0 FROM n;
                     """)
         }
-        try #require(try store.index.totals().segments == count)
+        try #require(try store.index.resources.totals().segments == count)
         return (vault, store)
     }
 
@@ -55,7 +55,7 @@ struct EvictionQueueTests {
         let (vault, store) = try Self.crowded()
         store.quota.setResourceUse(ResourceUse(all: { [] }, forget: { _ in false }))
         #expect(try store.quota.prune(StorageLimits(maxAge: 1)) == EvictionCounters())
-        #expect(try store.index.totals().segments == Self.count)
+        #expect(try store.index.resources.totals().segments == Self.count)
         withExtendedLifetime(vault) {}
     }
 

@@ -30,7 +30,7 @@ struct EvictionTests {
     private static let fileSize: Int64 = 40_960
 
     private static func held(_ store: VaultStore, _ resource: StoredResource) throws -> ByteRanges? {
-        try store.index.resource(resource.id).map { $0.serving?.held ?? ByteRanges() }
+        try store.index.resources.find(resource.id).map { $0.serving?.held ?? ByteRanges() }
     }
 
     @Test("The least recently read title is evicted, tail first, and its resource goes with its last byte")
@@ -54,7 +54,7 @@ struct EvictionTests {
         try Self.fill(store, "newest")
         #expect(try Self.held(store, old) == nil, "a resource without bytes must be removed from the index")
         #expect(store.quota.evictions.bytes == 3 * Self.fileSize)
-        #expect(try store.index.totals().pendingDeletions == 0)
+        #expect(try store.index.resources.totals().pendingDeletions == 0)
         try store.close()
         let reopened = try vault.open()
         #expect(reopened.quota.used == 5 * Self.fileSize, "opening must count the used space from the index")
@@ -98,7 +98,7 @@ struct EvictionTests {
         #expect(left == [40_000, 40_000])
         #expect(store.quota.used == 4 * Self.fileSize)
         // One of the two downloads was evicted, chosen by id, since both were last read in this hour.
-        let downloads = try store.index.resources(after: nil, limit: 9).compactMap(\.resource)
+        let downloads = try store.index.resources.page(after: nil, limit: 9).compactMap(\.resource)
             .filter { $0.resourceClass == .download }
         #expect(downloads.count == 3 && downloads.count { $0.serving?.held.isEmpty == true } == 1)
     }
@@ -112,7 +112,7 @@ struct EvictionTests {
         store.quota.enforce(StorageLimits(maxSize: 2 * Self.fileSize))
         let error = #expect(throws: VaultError.self) { try Self.fill(store, "film") }
         #expect(error?.code == .quotaExceeded)
-        #expect(try store.index.totals().segments == 2 && store.quota.used == 2 * Self.fileSize)
+        #expect(try store.index.resources.totals().segments == 2 && store.quota.used == 2 * Self.fileSize)
         #expect(disk.most == 2 * Self.fileSize)
     }
 
@@ -125,7 +125,7 @@ struct EvictionTests {
         let error = #expect(throws: VaultError.self) { try Self.fill(store, "film", segments: 9, ofLength: 360_000) }
         #expect(error?.code == .quotaExceeded)
         #expect(try Self.held(store, other)?.byteCount == 40_000)
-        #expect(try store.index.totals().segments == 3)
+        #expect(try store.index.resources.totals().segments == 3)
     }
 
     @Test("A resource that comes into use right before its eviction stays")
@@ -207,7 +207,7 @@ struct EvictionTests {
         let error = #expect(throws: VaultError.self) { try Self.fill(store, "does not", .download) }
         #expect(error?.code == .quotaExceeded)
         #expect(try Self.held(store, cache) == nil)
-        #expect(try store.index.totals().bytes == 120_000, "the downloads must stay")
+        #expect(try store.index.resources.totals().bytes == 120_000, "the downloads must stay")
     }
 
     @Test("Files that cannot be removed free no space, and only rows of attempted removals are dropped")
@@ -220,7 +220,7 @@ struct EvictionTests {
         disk.fail(.remove, of: "/segments/", lasting: true, with: FileFailure(.other(5), "unlink: Input/output error"))
         let error = #expect(throws: VaultError.self) { try Self.fill(store, "one more") }
         #expect(error?.code == .quotaExceeded)
-        #expect(try store.index.totals().segments >= 5)
+        #expect(try store.index.resources.totals().segments >= 5)
         #expect(store.quota.used == 6 * Self.fileSize, "files that are still there must count")
         disk.mend()
         try store.removal.finish()
@@ -265,7 +265,7 @@ struct EvictionTests {
         #expect(try traces() > 0)
         #expect(try store.remove(title.id) == 3 * Self.fileSize)
         #expect(try traces() == 0)
-        #expect(try store.index.resource(title.id) == nil && store.quota.used == 0)
+        #expect(try store.index.resources.find(title.id) == nil && store.quota.used == 0)
         #expect(try TemporaryFolder.files(below: vault.folder + "/segments").isEmpty)
         #expect(try store.remove(title.id) == nil)
     }
@@ -279,7 +279,7 @@ struct EvictionTests {
         disk.fail(.rename, of: "catalog.backup", with: FileFailure(.other(5), "rename: Input/output error"))
         let error = #expect(throws: VaultError.self) { try store.remove(title.id) }
         #expect(error?.code == .storage)
-        #expect(try store.index.resource(title.id) == nil, "the title must be removed anyway")
+        #expect(try store.index.resources.find(title.id) == nil, "the title must be removed anyway")
         try store.carryOutErasure()
         #expect(try CatalogBackupTests.resourceCount(vault.folder + "/catalog.backup") == 0)
     }
@@ -307,14 +307,14 @@ struct EvictionTests {
                     try disk.loseEverythingUnsynced(tearing: (seed &+ UInt64(point)) << 2 | outcome, into: copy)
                     let opened = try VaultStore.open(at: copy + "/vault", keyring: vault.keyring, access: .owner)
                     #expect(try Self.held(opened, pinned) == ByteRanges(0..<80_000), comment)
-                    for resource in try opened.index.resources(after: nil, limit: 9).compactMap(\.resource) {
+                    for resource in try opened.index.resources.page(after: nil, limit: 9).compactMap(\.resource) {
                         for run in try opened.read(resource) {
                             let first = Int(run.start)
                             #expect(run.bytes == Array(Self.bytes[first..<(first + run.bytes.count)]), comment)
                         }
                     }
                     let files = try TemporaryFolder.files(below: copy + "/vault/segments")
-                    #expect(files.count == (try opened.index.totals().segments), comment)
+                    #expect(files.count == (try opened.index.resources.totals().segments), comment)
                     let size = try files.reduce(0) {
                         try $0 + SegmentDescription.diskSize(ofFile: PosixFileSystem().size(of: $1))
                     }

@@ -25,7 +25,7 @@ struct FullDiskStoreTests {
 
     /// Reads all held ranges of the index; every file must exist and contain the right bytes.
     private static func bytesHeld(_ store: VaultStore, _ id: ResourceID) throws -> Int {
-        guard let resource = try store.index.resource(id) else { return 0 }
+        guard let resource = try store.index.resources.find(id) else { return 0 }
         return try store.read(resource).reduce(0) { sum, run in
             let first = Int(run.start)
             #expect(run.bytes == Array(bytes[first..<(first + run.bytes.count)]))
@@ -41,18 +41,20 @@ struct FullDiskStoreTests {
         let disk = vault.simulatedFileSystem(seesIndex: true)
         let store = try vault.open(fileSystem: disk)
         var title = try Self.title(store, "film", segments: 5)
-        title = try #require(try store.index.resource(title.id))
+        title = try #require(try store.index.resources.find(title.id))
         disk.fail(.remove, of: "/segments/", lasting: true, with: FileFailure(.other(5), "unlink: Input/output error"))
         try store.replaceRepresentation(of: &title)
         disk.mend()
-        #expect(try store.index.totals().pendingDeletions == 5)
+        #expect(try store.index.resources.totals().pendingDeletions == 5)
         disk.fail(.write, of: "index.sqlite", lasting: true, with: Self.full)
         try store.removal.finish()
         #expect(try TemporaryFolder.files(below: vault.folder + "/segments").isEmpty)
-        #expect(try store.index.totals().pendingDeletions == 5, "the index was written, so this test proves nothing")
+        #expect(
+            try store.index.resources.totals().pendingDeletions == 5,
+            "the index was written, so this test proves nothing")
         disk.mend()
         store.finishPendingWork()
-        #expect(try store.index.totals().pendingDeletions == 0)
+        #expect(try store.index.resources.totals().pendingDeletions == 0)
         try store.close()
     }
 
@@ -72,7 +74,7 @@ struct FullDiskStoreTests {
             held = try FullDiskStoreTests.title(store, "held", segments: 3, .download).id
             // A representation that serves nothing yet, and the pending deletions that it causes when it is replaced.
             var renewed = try #require(
-                try store.index.resource(FullDiskStoreTests.title(store, "renewed", segments: 2).id))
+                try store.index.resources.find(FullDiskStoreTests.title(store, "renewed", segments: 2).id))
             let information = try #require(renewed.serving).info.information
             try store.startRepresentation(NewRepresentation(information), of: &renewed)
             _ = try store.store(Array(FullDiskStoreTests.bytes[..<40_000]), at: 0, of: renewed)
@@ -110,10 +112,11 @@ struct FullDiskStoreTests {
         try? store.close()
         killed.disk.mend()
         let next = try killed.open()
-        #expect(try SegmentRows(next.index).openSegments().isEmpty && next.index.totals().pendingDeletions == 0)
+        #expect(
+            try SegmentRows(next.index).openSegments().isEmpty && next.index.resources.totals().pendingDeletions == 0)
         #expect(try Self.bytesHeld(next, killed.held) == 120_000)
         let files = try TemporaryFolder.files(below: killed.folder + "/segments")
-        #expect(files.count == (try next.index.totals().segments))
+        #expect(files.count == (try next.index.resources.totals().segments))
         try next.close()
     }
 
@@ -123,7 +126,8 @@ struct FullDiskStoreTests {
         #expect(try PosixFileSystem().size(of: killed.folder + "/reserve") == Reserve.byteCount)
         killed.disk.fill(leaving: 0)
         let store = try killed.open()
-        #expect(try SegmentRows(store.index).openSegments().isEmpty && store.index.totals().pendingDeletions == 0)
+        #expect(
+            try SegmentRows(store.index).openSegments().isEmpty && store.index.resources.totals().pendingDeletions == 0)
         #expect(try Self.bytesHeld(store, killed.held) == 120_000)
         #expect(try PosixFileSystem().size(of: killed.folder + "/reserve") < Reserve.byteCount)
         killed.disk.fill(leaving: 0)
@@ -195,7 +199,7 @@ struct FullDiskStoreTests {
         #expect(try SegmentRows(index).openSegments().count == 1)
         disk.mend()
         store.finishPendingWork()
-        #expect(try SegmentRows(index).openSegments().isEmpty && index.totals().pendingDeletions == 0)
+        #expect(try SegmentRows(index).openSegments().isEmpty && index.resources.totals().pendingDeletions == 0)
         try store.close()
     }
 
@@ -214,7 +218,7 @@ struct FullDiskStoreTests {
                 try disk.loseEverythingUnsynced(tearing: seed, into: copy)
                 let opened = try VaultStore.open(at: copy + "/vault", keyring: vault.keyring, access: .reader)
                 defer { try? opened.close() }
-                return try opened.index.resource(title.id)?.serving?.held.byteCount ?? -1
+                return try opened.index.resources.find(title.id)?.serving?.held.byteCount ?? -1
             }
         }
         #expect(try held("before").contains(-1), "no unsynced data was lost, so this test proves nothing")

@@ -56,7 +56,7 @@ struct AdoptionTests {
                 do {
                     try disk.loseEverythingUnsynced(tearing: seed, into: copy)
                     let opened = try VaultStore.open(at: copy + "/vault", keyring: vault.keyring, access: .owner)
-                    let resource = try #require(try opened.index.resource(orphaned.resource.id))
+                    let resource = try #require(try opened.index.resources.find(orphaned.resource.id))
                     for run in try opened.read(resource) {
                         #expect(run.bytes == Self.bytes)
                         adopted.withLock { $0 += 1 }
@@ -99,7 +99,7 @@ struct AdoptionTests {
         _ = try store.store(Array(Self.bytes[500..<600]), at: 500, of: orphaned.resource)
         #expect(try !VerificationRows(store.index).isGap(orphaned.segment))
         #expect(try !store.adopt(orphaned.segment))
-        let id = try #require(try store.index.resource(orphaned.resource.id)?.serving?.segments.first?.id)
+        let id = try #require(try store.index.resources.find(orphaned.resource.id)?.serving?.segments.first?.id)
         try SegmentRows(store.index).drop(id, deletesFile: true)
         #expect(try store.adopt(orphaned.segment))
         try SegmentRows(store.index).drop(orphaned.segment.id, deletesFile: true)

@@ -48,7 +48,7 @@ struct CatalogCopiesTests {
         try store.damage("UPDATE subscription SET record = x''")
         let restored = try store.restoreFromBackup()
         #expect(restored.resources == 1 && restored.records == 1)
-        #expect(try store.index.read { try store.index.opens(film, $0) })
+        #expect(try store.index.read { try store.index.resources.opens(film, $0) })
         try store.close()
     }
 
@@ -64,7 +64,7 @@ struct CatalogCopiesTests {
         try store.damage("UPDATE share SET record = x''")
         try store.backUpCatalog()
         #expect(try store.restoreFromBackup().resources == 1)
-        #expect(try store.index.read { try store.index.opens(film, $0) })
+        #expect(try store.index.read { try store.index.resources.opens(film, $0) })
         try store.close()
     }
 
@@ -83,7 +83,7 @@ struct CatalogCopiesTests {
         for byte in IndexRebuild.bytes { try rebuild.adopt(byte) }
         #expect(try rebuild.finish().resources == 1)
         let again = try vault.open()
-        #expect(try again.index.read { try again.index.opens(film, $0) })
+        #expect(try again.index.read { try again.index.resources.opens(film, $0) })
         try again.close()
     }
 
@@ -164,7 +164,7 @@ struct CatalogCopiesTests {
     @Test("A part whose row was lost does not come back once its title was removed")
     func partOfRemoved() throws {
         _ = try losePart()
-        _ = try store.index.remove(film)
+        _ = try store.index.resources.remove(film)
         #expect(try store.restoreFromBackup() == Restored())
         try store.close()
     }
@@ -173,7 +173,7 @@ struct CatalogCopiesTests {
     func partOfPresent() throws {
         let part = try losePart()
         #expect(try store.restoreFromBackup().resources == 1)
-        #expect(try store.index.wrongLinks(of: part) == 0)
+        #expect(try store.index.titles.wrongLinks(of: part) == 0)
         #expect(try store.index.read { try PartRow.titles(of: part, $0) } == [film])
         try store.close()
     }
@@ -188,7 +188,7 @@ struct CatalogCopiesTests {
         try queue.close()
         try store.damage("DELETE FROM representation; DELETE FROM resourceKey; DELETE FROM resource")
         #expect(try store.restoreFromBackup().resources == 1)
-        #expect(try store.index.resource(film)?.resourceClass == .download)
+        #expect(try store.index.resources.find(film)?.resourceClass == .download)
         try store.close()
     }
 
@@ -208,7 +208,7 @@ struct CatalogCopiesTests {
             try store.damage("UPDATE \(table) SET \(column) = zeroblob(40000000)")
             let row = try store.index.read { db in try ResourceRow.fetch(film, db) }
             #expect(column != "metadata" || row?.metadata == nil)
-            #expect(try store.index.resources(after: nil, limit: 10).map { $0.resource == nil } == [true])
+            #expect(try store.index.resources.page(after: nil, limit: 10).map { $0.resource == nil } == [true])
             #expect(try store.restoreFromBackup().resources == 1, "\(column)")
         }
         try store.close()

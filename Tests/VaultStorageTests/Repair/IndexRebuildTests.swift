@@ -36,7 +36,7 @@ struct IndexRebuildTests {
 
     private static func check(_ folder: String, _ keyring: Keyring, _ id: ResourceID, _ comment: Comment) throws {
         let store = try VaultStore.open(at: folder, keyring: keyring, access: .owner)
-        let resource = try #require(try store.index.resource(id), comment)
+        let resource = try #require(try store.index.resources.find(id), comment)
         #expect(resource.resourceClass == .pinned, comment)
         #expect(resource.serving?.held == held, comment)
         for run in try store.read(resource) {
@@ -133,7 +133,7 @@ struct IndexRebuildTests {
         let counts = try Self.rebuild(copy + "/vault", vault.keyring)
         #expect(counts.segments == 1)
         let opened = try VaultStore.open(at: copy + "/vault", keyring: vault.keyring, access: .owner)
-        let serving = try #require(try opened.index.resource(resource.id)?.serving)
+        let serving = try #require(try opened.index.resources.find(resource.id)?.serving)
         #expect(serving.id == newer && serving.held == ByteRanges(0..<90_000))
         try opened.close()
     }
@@ -142,7 +142,7 @@ struct IndexRebuildTests {
     func unreadable() throws {
         let (vault, id) = try Self.filled()
         let store = try vault.open(.reader)
-        let first = try #require(try store.index.resource(id)?.serving?.segments.first)
+        let first = try #require(try store.index.resources.find(id)?.serving?.segments.first)
         try store.close()
         let disk = vault.simulatedFileSystem()
         disk.fail(.open, of: first.id.hex, lasting: true, with: FileFailure(.other(5), "open: Input/output error"))
@@ -152,7 +152,7 @@ struct IndexRebuildTests {
         let claimed = try #require(try owner.claim(of: first.id))
         #expect(claimed.fits && claimed.segment == first)
         #expect(try owner.adopt(claimed.segment))
-        #expect(try owner.index.resource(id)?.serving?.held == Self.held)
+        #expect(try owner.index.resources.find(id)?.serving?.held == Self.held)
         try owner.close()
     }
 }

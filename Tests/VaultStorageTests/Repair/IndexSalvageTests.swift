@@ -37,7 +37,7 @@ struct IndexSalvageTests {
     }
 
     private func opens(_ id: ResourceID, _ store: VaultStore) throws -> Bool {
-        try store.index.read { try store.index.opens(id, $0) }
+        try store.index.read { try store.index.resources.opens(id, $0) }
     }
 
     /// Overwrites the first page of a table or an index.

@@ -78,9 +78,9 @@ struct LostRecordTests {
             _ = try store.addMedia("other \(number)", length: 10)
             try store.backUpCatalog()
         }
-        #expect(try store.index.read { (try? store.index.opens(film, $0)) != true }, "premise")
+        #expect(try store.index.read { (try? store.index.resources.opens(film, $0)) != true }, "premise")
         #expect(try store.restoreFromBackup().resources == 1)
-        #expect(try store.index.read { try store.index.opens(film, $0) })
+        #expect(try store.index.read { try store.index.resources.opens(film, $0) })
         try store.close()
     }
 
@@ -94,19 +94,19 @@ struct LostRecordTests {
         try store.grants.remove(grants, withUnreadable: false)
         try store.downloads.remove(store.downloads.all().downloads.map(\.id), isForgotten: true)
         try store.subscriptions.remove(store.subscriptions.all().subscriptions.map(\.id))
-        _ = try store.index.remove(film)
+        _ = try store.index.resources.remove(film)
         #expect(try store.restoreFromBackup() == Restored())
         try store.backUpCatalog()
         #expect(try store.index.read { try ErasedRow.last(of: "main", $0) } == 0)
         #expect(try store.restoreFromBackup() == Restored())
         #expect(try store.viewers.all().viewers.isEmpty && store.grants.all().grants.isEmpty)
-        #expect(try store.index.hasResource(film) == false)
+        #expect(try store.index.resources.has(film) == false)
         try store.close()
     }
 
     @Test("What the destruction of a vault deleted does not come back while its backup is still there")
     func destroyed() throws {
-        #expect(try store.index.removeAll() == 1)
+        #expect(try store.index.resources.removeAll() == 1)
         #expect(try store.restoreFromBackup() == Restored())
         try store.backUpCatalog()
         #expect(try store.restoreFromBackup() == Restored())
@@ -116,7 +116,7 @@ struct LostRecordTests {
 
     @Test("A key that opens stays when a title comes back from a backup that lacks it")
     func newerKey() throws {
-        let resource = try #require(try store.index.resource(film))
+        let resource = try #require(try store.index.resources.find(film))
         let key = try #require(resource.keys[1])
         try store.index.write { db in
             let newer = try #require(
@@ -127,7 +127,7 @@ struct LostRecordTests {
         }
         try spoil("resource", "metadata", .empty)
         #expect(try store.restoreFromBackup().resources == 1)
-        #expect(try store.index.resource(film)?.keys.keys.sorted() == [1, 2])
+        #expect(try store.index.resources.find(film)?.keys.keys.sorted() == [1, 2])
         try store.close()
     }
 
@@ -145,17 +145,17 @@ struct LostRecordTests {
             try db.execute(sql: "UPDATE resource SET metadata = x'00' WHERE id = ?", arguments: [film.data])
         }
         #expect(try store.restoreFromBackup().resources == 1)
-        for id in [film, other.id] { #expect(try store.index.read { try store.index.opens(id, $0) }) }
+        for id in [film, other.id] { #expect(try store.index.read { try store.index.resources.opens(id, $0) }) }
         try store.close()
     }
 
     @Test("A representation that another title has by now, and opens, is not given back to the one that had it")
     func anothersByNow() throws {
         let other = try store.addMedia("other", length: 10)
-        let representation = try #require(try store.index.resource(film)?.metadata.serving)
+        let representation = try #require(try store.index.resources.find(film)?.metadata.serving)
         try store.index.write { db in
             let (metadata, key) = try #require(
-                try store.index.opened(other.id, db).map { ($0.metadata, $0.metadataKey) })
+                try store.index.resources.opened(other.id, db).map { ($0.metadata, $0.metadataKey) })
             let serving = try #require(metadata.serving)
             let info = try #require(
                 try RepresentationRow.fetch(serving, db)?.openInfo(of: other.id, under: key.secret))
@@ -182,7 +182,7 @@ struct LostRecordTests {
         _ = try store.shred(other.id, isQuick: false, noting: vault.log(of: store))
         #expect(try store.finishShreds(noting: vault.log(of: store)) == [])
         #expect(store.keyring.activeGenerations == [2])
-        #expect(try store.index.read { try store.index.opens(film, $0) })
+        #expect(try store.index.read { try store.index.resources.opens(film, $0) })
         #expect(try store.viewers.all().viewers.count == 1)
         try store.close()
     }
@@ -196,13 +196,13 @@ struct LostRecordTests {
         try spoil("resource", "metadata", .empty)
         try store.retire(1, noting: log)
         #expect(store.keyring.activeGenerations == [2])
-        #expect(try store.index.read { try store.index.opens(film, $0) })
+        #expect(try store.index.read { try store.index.resources.opens(film, $0) })
         try store.close()
     }
 
     @Test("A title that is fetched again after its removal is shared with no one, whatever the backup still has")
     func storedAgain() throws {
-        _ = try store.index.remove(film)
+        _ = try store.index.resources.remove(film)
         #expect(try store.addMedia("film", length: 40_000).id == film)
         #expect(try store.restoreFromBackup() == Restored())
         #expect(try store.viewers.all().shares.isEmpty)

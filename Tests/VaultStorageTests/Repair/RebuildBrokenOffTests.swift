@@ -51,7 +51,7 @@ struct RebuildBrokenOffTests {
         rebuild.discard()
         #expect(try Self.files(vault) == before)
         let store = try vault.open()
-        let resource = try #require(try store.index.resource(newer))
+        let resource = try #require(try store.index.resources.find(newer))
         #expect(try store.read(resource).map(\.bytes).joined().elementsEqual(Self.bytes))
     }
 
@@ -64,9 +64,9 @@ struct RebuildBrokenOffTests {
         #expect(!counts.isFromFormerBackup && counts.quarantined == 0 && counts.cut == 1 && counts.unknown == 0)
         #expect(try PosixFileSystem().size(of: vault.path(of: cut.id)) < cut.fileSize)
         let store = try vault.open()
-        let resource = try #require(try store.index.resource(newer))
+        let resource = try #require(try store.index.resources.find(newer))
         #expect(try store.read(resource).map(\.bytes).joined().elementsEqual(Self.bytes))
-        #expect(try store.index.totals().segments == 3)
+        #expect(try store.index.resources.totals().segments == 3)
     }
 
     @Test("A finished rebuild without an index moves the files of titles that the backup does not know")
@@ -76,7 +76,7 @@ struct RebuildBrokenOffTests {
         let rebuild = try IndexRebuild(at: vault.folder, keyring: vault.keyring, evenIfSound: false)
         for byte in IndexRebuild.bytes { try rebuild.adopt(byte) }
         #expect(try rebuild.finish().quarantined == 2)
-        #expect(try vault.open().index.resource(newer) == nil)
+        #expect(try vault.open().index.resources.find(newer) == nil)
     }
 
     @Test("A sound index is replaced only on request")
@@ -99,6 +99,6 @@ struct RebuildBrokenOffTests {
         for byte in IndexRebuild.bytes { try rebuild.adopt(byte) }
         #expect(try Self.files(vault) == before)
         #expect(try rebuild.finish().quarantined == 1)
-        #expect(try vault.open().index.totals().segments == 2)
+        #expect(try vault.open().index.resources.totals().segments == 2)
     }
 }

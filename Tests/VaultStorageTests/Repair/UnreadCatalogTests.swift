@@ -19,7 +19,9 @@ struct UnreadCatalogTests {
         (vault, store, film) = try EveryRecord.backedUp()
     }
 
-    private func opens(_ id: ResourceID) throws -> Bool { try store.index.read { try store.index.opens(id, $0) } }
+    private func opens(_ id: ResourceID) throws -> Bool {
+        try store.index.read { try store.index.resources.opens(id, $0) }
+    }
 
     /// Makes SQLite refuse a database, as it does without a free descriptor, until the returned path is removed.
     private func obstruct(_ path: String) throws -> String {
@@ -146,10 +148,10 @@ struct UnreadCatalogTests {
     func badPage() throws {
         for number in 0..<60 { _ = try store.addMedia("title \(number)", length: 10) }
         try store.backUpCatalog()
-        let known = try store.index.resources(after: nil, limit: 100).map(\.id)
+        let known = try store.index.resources.page(after: nil, limit: 100).map(\.id)
         for number in 0..<60 { _ = try store.addMedia("late \(number)", length: 10) }
         try store.backUpCatalog()
-        let metadata = try store.index.resources(after: nil, limit: 200).map { title in
+        let metadata = try store.index.resources.page(after: nil, limit: 200).map { title in
             (title.id, try #require(try store.index.read { try ResourceRow.fetch(title.id, $0)?.metadata?.prefix(24) }))
         }
         // Ids are random, and a few rows are in pages above the others.
@@ -188,7 +190,7 @@ struct UnreadCatalogTests {
         }
         try EveryRecord.rebuild(vault)
         let again = try vault.open()
-        #expect(try again.index.read { try again.index.opens(film, $0) })
+        #expect(try again.index.read { try again.index.resources.opens(film, $0) })
         #expect(try again.subscriptions.all().subscriptions.count == 1)
         try again.close()
     }
@@ -209,15 +211,15 @@ struct UnreadCatalogTests {
     @Test("A title that was fetched again keeps its metadata when an older copy opens another of its keys")
     func fetchedAgain() throws {
         try store.backUpCatalog()
-        _ = try store.index.remove(film)
+        _ = try store.index.resources.remove(film)
         #expect(try store.addMedia("film", length: 40_000).id == film)
-        let serving = try #require(try store.index.resource(film)?.metadata.serving)
+        let serving = try #require(try store.index.resources.find(film)?.metadata.serving)
         try store.damage("INSERT INTO resourceKey SELECT resource, 2, generation, zeroblob(60) FROM resourceKey")
         try store.backUpCatalog()
         #expect(try CatalogBackupTests.resourceCount(former) == 1, "premise")
         #expect(try !opens(film), "premise")
         _ = try store.restoreFromBackup()
-        #expect(try store.index.resource(film)?.metadata.serving == serving)
+        #expect(try store.index.resources.find(film)?.metadata.serving == serving)
         try store.close()
     }
 
@@ -261,9 +263,9 @@ struct UnreadCatalogTests {
         let queue = try DatabaseQueue(path: newest)
         try queue.write { db in try db.execute(sql: damage) }
         try queue.close()
-        #expect(throws: VaultError.self, "premise") { try store.index.resource(part) }
+        #expect(throws: VaultError.self, "premise") { try store.index.resources.find(part) }
         #expect(try store.restoreFromBackup().rows == 1)
-        let again = try #require(try store.index.resource(part))
+        let again = try #require(try store.index.resources.find(part))
         #expect(try store.read(again).map(\.bytes) == [files.contents[0]])
         try store.close()
     }
@@ -280,10 +282,10 @@ struct UnreadCatalogTests {
         let queue = try DatabaseQueue(path: newest)
         try queue.write { db in try db.execute(sql: damage) }
         try queue.close()
-        #expect(try store.index.resource(part) == nil, "premise")
+        #expect(try store.index.resources.find(part) == nil, "premise")
         let restored = try store.restoreFromBackup()
         #expect(restored.resources == 1 && restored.rows == 1)
-        let again = try #require(try store.index.resource(part))
+        let again = try #require(try store.index.resources.find(part))
         #expect(try store.read(again).map(\.bytes) == [files.contents[0]])
         try store.close()
     }

@@ -27,7 +27,7 @@ struct SegmentDamageTests {
             segment = try #require(try store.store(bytes, at: 0, of: resource))
         }
 
-        var resource: StoredResource { get throws { try #require(try store.index.resource(resourceID)) } }
+        var resource: StoredResource { get throws { try #require(try store.index.resources.find(resourceID)) } }
         var path: String { vault.path(of: segment.id) }
 
         func change(_ body: (any StoredFile) throws -> Void) throws {
@@ -217,7 +217,7 @@ struct SegmentDamageTests {
         }
         try stored.store.invalidate(stored.segment, for: failure)
         #expect(try stored.resource.serving?.segments.isEmpty == true)
-        #expect(try stored.store.index.totals().pendingDeletions == 0)
+        #expect(try stored.store.index.resources.totals().pendingDeletions == 0)
     }
 
     @Test("A read error does not invalidate a segment")

@@ -132,13 +132,13 @@ struct DamagedIndexTests {
             try Self.expectDamage(vault, id, "\(table).\(column) byte \(offset)")
             try Self.change(vault, "UPDATE \(table) SET \(column) = x'\(sealed.map { Hex.encode([$0]) }.joined())'")
         }
-        #expect(try vault.open().index.resource(id)?.serving?.held == ByteRanges(0..<100))
+        #expect(try vault.open().index.resources.find(id)?.serving?.held == ByteRanges(0..<100))
     }
 
     private static func expectDamage(_ vault: TemporaryVault, _ id: ResourceID, _ what: Comment) throws {
         let store = try vault.open()
         let code = Self.code {
-            _ = try store.index.resource(id)
+            _ = try store.index.resources.find(id)
             _ = try store.bytesFetched()
         }
         #expect(code == .integrity, what)
@@ -163,11 +163,11 @@ struct DamagedIndexTests {
             try Self.change(vault, exchange)
             let index = try vault.open(.reader).index
             for id in [id, other.id] {
-                #expect(Self.code { _ = try index.resource(id) } == .integrity, "\(table).\(column)")
+                #expect(Self.code { _ = try index.resources.find(id) } == .integrity, "\(table).\(column)")
             }
             try Self.change(vault, exchange)
         }
-        #expect(Self.code { _ = try vault.open(.reader).index.resource(id) } == nil)
+        #expect(Self.code { _ = try vault.open(.reader).index.resources.find(id) } == nil)
     }
 
     @Test(
@@ -207,9 +207,9 @@ struct DamagedIndexTests {
         do {
             let store = try vault.open()
             defer { try? store.close() }
-            _ = try store.index.totals()
+            _ = try store.index.resources.totals()
             _ = try store.bytesFetched()
-            guard let resource = try store.index.resource(id) else { return }
+            guard let resource = try store.index.resources.find(id) else { return }
             for run in try store.read(resource) {
                 #expect(run.bytes == Array(bytes[Int(run.start)...].prefix(run.bytes.count)))
             }

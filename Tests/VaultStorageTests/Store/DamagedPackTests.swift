@@ -38,16 +38,16 @@ struct DamagedPackTests {
         try queue.close()
         let again = try vault.open()
         let wrong = sql.hasPrefix("DELETE") ? two : one
-        let error = #expect(throws: VaultError.self) { try again.index.resource(wrong) }
+        let error = #expect(throws: VaultError.self) { try again.index.resources.find(wrong) }
         #expect(error?.code == .integrity)
-        let third = try #require(try again.index.resource(PackedFiles.id(of: "3.ts", in: again)))
+        let third = try #require(try again.index.resources.find(PackedFiles.id(of: "3.ts", in: again)))
         #expect(try again.read(third).map(\.bytes) == [files.contents[2]])
         let owning = sql.contains(":other") ? other : pack
-        let reread = try #require(try again.index.resource(owning.id))
-        #expect(try again.index.packedParts(of: reread).unopened == 1)
-        try again.index.dropUnopenedParts(of: reread)
-        #expect(try again.index.packedParts(of: reread).unopened == 0)
-        #expect(try again.index.resource(wrong) == nil, "it can be fetched again")
+        let reread = try #require(try again.index.resources.find(owning.id))
+        #expect(try again.index.packs.parts(of: reread).unopened == 1)
+        try again.index.packs.dropUnopened(of: reread)
+        #expect(try again.index.packs.parts(of: reread).unopened == 0)
+        #expect(try again.index.resources.find(wrong) == nil, "it can be fetched again")
         try again.close()
     }
 
@@ -56,7 +56,7 @@ struct DamagedPackTests {
         let vault = try TemporaryVault()
         let store = try vault.open()
         let pack = try files.store(in: store)
-        let segment = try #require(try store.index.resource(pack.id)?.serving?.segments.first)
+        let segment = try #require(try store.index.resources.find(pack.id)?.serving?.segments.first)
         try store.invalidate(segment, for: .badBlock(0))
         try store.close()
         let queue = try DatabaseQueue(path: vault.folder + "/index.sqlite")
@@ -75,7 +75,7 @@ struct DamagedPackTests {
         }
         try queue.close()
         let again = try vault.open()
-        let last = try #require(try again.index.resource(PackedFiles.id(of: "5.ts", in: again)))
+        let last = try #require(try again.index.resources.find(PackedFiles.id(of: "5.ts", in: again)))
         #expect(last.serving?.segments.count == 2, "the premise")
         #expect(try again.read(last).allSatisfy { $0.bytes == files.contents[4] })
         try again.close()
@@ -86,12 +86,12 @@ struct DamagedPackTests {
         let vault = try TemporaryVault()
         let store = try vault.open()
         let pack = try files.store(in: store)
-        let segment = try #require(try store.index.resource(pack.id)?.serving?.segments.first)
+        let segment = try #require(try store.index.resources.find(pack.id)?.serving?.segments.first)
         let file = try PosixFileSystem().open(vault.path(of: segment.id), writable: true)
         try file.truncate(to: segment.fileOffset(ofBlock: 3))
-        let first = try #require(try store.index.resource(PackedFiles.id(of: "1.ts", in: store)))
+        let first = try #require(try store.index.resources.find(PackedFiles.id(of: "1.ts", in: store)))
         #expect(try store.read(first).map(\.bytes) == [files.contents[0]])
-        let last = try #require(try store.index.resource(PackedFiles.id(of: "5.ts", in: store)))
+        let last = try #require(try store.index.resources.find(PackedFiles.id(of: "5.ts", in: store)))
         #expect(throws: SegmentFailure.self) { try store.read(last) }
         try store.close()
     }
@@ -142,7 +142,7 @@ struct DamagedPackTests {
     private func check(_ copy: String, _ keyring: Keyring, promised: Int, _ comment: Comment) throws {
         let store = try VaultStore.open(at: copy + "/vault", keyring: keyring, access: .owner)
         for (index, name) in files.names.enumerated() {
-            guard let file = try store.index.resource(PackedFiles.id(of: name, in: store)) else {
+            guard let file = try store.index.resources.find(PackedFiles.id(of: name, in: store)) else {
                 #expect(index >= promised, "\(name) \(comment)")
                 continue
             }

@@ -53,7 +53,7 @@ struct ForeignSchemaTests {
     private func expectWhole() throws {
         let store = try vault.open()
         defer { try? store.close() }
-        #expect(try store.index.resource(id)?.serving?.held == ByteRanges(0..<100))
+        #expect(try store.index.resources.find(id)?.serving?.held == ByteRanges(0..<100))
     }
 
     static let foreign = [

@@ -53,14 +53,14 @@ struct ImportedTitleTests {
                 do {
                     try disk.loseEverythingUnsynced(tearing: UInt64(point) << 1 | seed, into: copy)
                     let store = try VaultStore.open(at: copy + "/vault", keyring: vault.keyring, access: .owner)
-                    let resource = try store.index.resource(id)
+                    let resource = try store.index.resources.find(id)
                     if let resource {
                         #expect(resource.metadata.name == "A film" && resource.resourceClass == .pinned, comment)
                         #expect(try store.bytes(0..<400_000, of: resource) == Self.bytes, comment)
                     } else {
                         #expect(!isDone.withLock { $0 }, comment)
                     }
-                    let totals = try store.index.totals()
+                    let totals = try store.index.resources.totals()
                     #expect(totals.pendingDeletions == 0 && totals.segments == (resource == nil ? 0 : 2), comment)
                     let files = try TemporaryFolder.files(below: copy + "/vault/segments")
                     #expect(files.count == totals.segments, comment)
@@ -95,10 +95,10 @@ struct ImportedTitleTests {
         }
         #expect(error?.code == .inUse)
         try store.dropImport(begun)
-        let kept = try #require(try store.index.resource(resource.id))
+        let kept = try #require(try store.index.resources.find(resource.id))
         #expect(kept.metadata.name == nil && kept.resourceClass == .cache && kept.serving?.held == ByteRanges(0..<1000))
         #expect(try TemporaryFolder.files(below: vault.folder + "/segments").count == 1)
-        #expect(try store.index.totals().pendingDeletions == 0)
+        #expect(try store.index.resources.totals().pendingDeletions == 0)
         try store.close()
     }
 }

@@ -83,7 +83,7 @@ struct IndexConnectionTests {
             try VaultStore.create(at: vault.folder, keyring: TestKeyring.make())
         }
         #expect(error?.code == .invalidArgument)
-        #expect(try vault.open().index.totals().resources == 1)
+        #expect(try vault.open().index.resources.totals().resources == 1)
     }
 
     @Test("The vault's folder reveals nothing about its contents")

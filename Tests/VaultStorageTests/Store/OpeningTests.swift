@@ -23,7 +23,7 @@ struct OpeningTests {
         for operation in [FileOperation.open, .create, .write, .synchronize, .synchronizeDirectory, .remove, .rename] {
             #expect(disk.count(operation) == 0, "\(operation)")
         }
-        #expect(try opened.index.resource(resource.id)?.serving?.held.byteCount == 200)
+        #expect(try opened.index.resources.find(resource.id)?.serving?.held.byteCount == 200)
     }
 
     @Test("A folder that this user may not read is not reported as a folder without a vault")
@@ -57,7 +57,7 @@ struct OpeningTests {
     func recovered() throws {
         let (vault, resource, id) = try Self.abandonedSegment()
         let store = try vault.open()
-        let stored = try #require(try store.index.resource(resource))
+        let stored = try #require(try store.index.resources.find(resource))
         #expect(stored.serving?.held == ByteRanges(1000..<(1000 + 3 * 32_768)))
         for run in try store.read(stored) {
             #expect(run.bytes == Array(Self.bytes[Int(run.start)..<(Int(run.start) + run.bytes.count)]))
@@ -74,7 +74,7 @@ struct OpeningTests {
             try file.write([UInt8](repeating: 9, count: 777), at: segment.fileSize)
         }
         let store = try vault.open()
-        let stored = try #require(try store.index.resource(resource))
+        let stored = try #require(try store.index.resources.find(resource))
         #expect(stored.serving?.held == ByteRanges(1000..<(1000 + 2 * 32_768)))
         let file = try PosixFileSystem().open(vault.path(of: id), writable: false)
         #expect(try file.size() == stored.serving?.segments.first?.fileSize)
@@ -84,8 +84,8 @@ struct OpeningTests {
     func nothingGood(offset: Int64) throws {
         let (vault, resource, id) = try Self.abandonedSegment { file, _ in try file.write([1, 2, 3], at: offset) }
         let store = try vault.open()
-        #expect(try store.index.resource(resource)?.serving?.held.isEmpty == true)
-        #expect(try store.index.totals().segments == 0)
+        #expect(try store.index.resources.find(resource)?.serving?.held.isEmpty == true)
+        #expect(try store.index.resources.totals().segments == 0)
         #expect(!PosixFileSystem().exists(vault.path(of: id)))
     }
 
@@ -96,7 +96,7 @@ struct OpeningTests {
         disk.fail(.synchronize, of: id.hex, with: FileFailure(.other(5), "fdatasync: Input/output error"))
         let store = try vault.open(fileSystem: disk)
         #expect(disk.count(.synchronize, of: id.hex) == 1)
-        #expect(try store.index.resource(resource)?.serving?.held.isEmpty == true)
+        #expect(try store.index.resources.find(resource)?.serving?.held.isEmpty == true)
         #expect(!PosixFileSystem().exists(vault.path(of: id)))
     }
 
@@ -106,9 +106,10 @@ struct OpeningTests {
         let disk = vault.simulatedFileSystem()
         disk.fail(.open, of: id.hex, with: FileFailure(.notPermitted, "open: Permission denied"))
         let store = try vault.open(fileSystem: disk)
-        #expect(try store.index.resource(resource)?.serving?.held == ByteRanges(1000..<(1000 + 2 * 32_768)))
+        #expect(try store.index.resources.find(resource)?.serving?.held == ByteRanges(1000..<(1000 + 2 * 32_768)))
         try store.close()
-        #expect(try vault.open().index.resource(resource)?.serving?.held == ByteRanges(1000..<(1000 + 3 * 32_768)))
+        #expect(
+            try vault.open().index.resources.find(resource)?.serving?.held == ByteRanges(1000..<(1000 + 3 * 32_768)))
     }
 
     @Test("A recovered segment whose bytes are held by another one is removed, and the vault opens")
@@ -117,12 +118,12 @@ struct OpeningTests {
         // Adds a closed segment over bytes of the open segment that are not committed.
         let start = Int64(1000 + 2 * 32_768)
         let copy = try vault.openBesideItself()
-        let stored = try #require(try copy.index.resource(resource))
+        let stored = try #require(try copy.index.resources.find(resource))
         let other = try #require(
             try copy.store(Array(Self.bytes[Int(start)..<(Int(start) + 500)]), at: start, of: stored))
         try copy.close()
         let store = try vault.open()
-        let held = try #require(try store.index.resource(resource)?.serving)
+        let held = try #require(try store.index.resources.find(resource)?.serving)
         #expect(held.segments.map(\.id) == [other.id])
         #expect(!PosixFileSystem().exists(vault.path(of: id)))
     }
@@ -136,7 +137,7 @@ struct OpeningTests {
         for id in ids { try SegmentRows(store.index).drop(id, deletesFile: true) }
         try store.close()
         let opened = try vault.open()
-        #expect(try opened.index.totals().pendingDeletions == 0)
+        #expect(try opened.index.resources.totals().pendingDeletions == 0)
         #expect(ids.allSatisfy { !PosixFileSystem().exists(vault.path(of: $0)) })
     }
 
@@ -167,7 +168,7 @@ struct OpeningTests {
         }
         try store.close()
         let opened = try vault.open()
-        #expect(try opened.index.resource(other.id)?.serving?.held == ByteRanges(0..<3))
+        #expect(try opened.index.resources.find(other.id)?.serving?.held == ByteRanges(0..<3))
         #expect(
             PosixFileSystem().exists(vault.path(of: id)),
             "the bytes of the damaged title are unknown, so its file must stay")

@@ -21,14 +21,14 @@ struct PackTests {
         try store.close()
         let again = try vault.open()
         try files.check(again)
-        let totals = try again.index.totals()
+        let totals = try again.index.resources.totals()
         #expect(totals.segments == 1)
-        let file = try #require(try again.index.resource(PackedFiles.id(of: "2.ts", in: again)))
+        let file = try #require(try again.index.resources.find(PackedFiles.id(of: "2.ts", in: again)))
         #expect(file.place?.pack == pack.id && file.resourceClass == .download)
         #expect(file.metadata.partOf == [PackedFiles.title] && file.metadata.url == "http://origin.example/2.ts")
         #expect(file.serving?.info.information.validators.entityTag == EntityTag(strong: "2.ts"))
         #expect(
-            Set(try files.names.map { try again.index.resource(PackedFiles.id(of: $0, in: again))?.serving?.id })
+            Set(try files.names.map { try again.index.resources.find(PackedFiles.id(of: $0, in: again))?.serving?.id })
                 .count == files.names.count, "each has an entity tag of its own")
         try again.close()
     }
@@ -40,9 +40,9 @@ struct PackTests {
         let pack = try files.store(in: store)
         try store.backUpCatalog()
         let id = try PackedFiles.id(of: "1.ts", in: store)
-        try store.index.write { db in try store.index.unpack(id, db) }
+        try store.index.write { db in try store.index.packs.unpack(id, db) }
         #expect(try store.restoreFromBackup() == Restored())
-        #expect(try store.index.packedParts(of: pack).parts.count == files.names.count - 1)
+        #expect(try store.index.packs.parts(of: pack).parts.count == files.names.count - 1)
         try store.close()
     }
 
@@ -71,13 +71,13 @@ struct PackTests {
         let vault = try TemporaryVault()
         let store = try vault.open()
         let (one, other) = (try files.store(in: store), try files.store(in: store, title: [1, 2, 3]))
-        let file = try #require(try store.index.resource(PackedFiles.id(of: "1.ts", in: store)))
+        let file = try #require(try store.index.resources.find(PackedFiles.id(of: "1.ts", in: store)))
         #expect(Set(file.metadata.partOf) == [PackedFiles.title, [1, 2, 3]])
         _ = try store.remove(one.id)
         try files.check(store)
         _ = try store.remove(other.id)
         #expect(try files.count(in: store) == 0)
-        #expect(try store.index.totals().segments == 0)
+        #expect(try store.index.resources.totals().segments == 0)
         try store.close()
     }
 
@@ -90,7 +90,7 @@ struct PackTests {
             var part = try store.addMedia("large-\(number)", length: 50_000)
             _ = try store.store(SeededGenerator.bytes(50_000, seed: 5), at: 0, of: part)
             for owner in owners {
-                let key = try #require(try store.index.resource(owner)?.metadata.cacheKey)
+                let key = try #require(try store.index.resources.find(owner)?.metadata.cacheKey)
                 try store.changeTitles(of: &part, .join(owner)) { $0.partOf.append(key) }
             }
             shared = part.id
@@ -103,18 +103,18 @@ struct PackTests {
         let vault = try TemporaryVault()
         let store = try vault.open()
         let (title, pack, shared) = try self.title(in: store)
-        #expect(try store.index.parts(of: title).count == 4)
-        let segments = try #require(try store.index.remove(title))
+        #expect(try store.index.titles.parts(of: title).count == 4)
+        let segments = try #require(try store.index.resources.remove(title))
         // As after a power loss before the first file is removed.
         #expect(segments.count == 3)
-        let totals = try store.index.totals()
+        let totals = try store.index.resources.totals()
         #expect(totals.pendingDeletions == 3 && totals.segments == 1 && totals.resources == 1)
-        #expect(try store.index.resource(pack) == nil && files.count(in: store) == 0)
-        #expect(try store.index.resource(shared)?.metadata.partOf.count == 1)
+        #expect(try store.index.resources.find(pack) == nil && files.count(in: store) == 0)
+        #expect(try store.index.resources.find(shared)?.metadata.partOf.count == 1)
         #expect(try TemporaryFolder.files(below: vault.folder + "/segments").count == 4)
         try store.close()
         let again = try vault.open()
-        #expect(try again.index.totals().pendingDeletions == 0)
+        #expect(try again.index.resources.totals().pendingDeletions == 0)
         #expect(try TemporaryFolder.files(below: vault.folder + "/segments").count == 1)
         try again.close()
     }
@@ -132,7 +132,7 @@ struct PackTests {
         _ = try store.remove(film.id)
         let synced = disk.count(.synchronizeDirectory, of: "/segments/") - before
         #expect(synced > 100 && synced <= 256)
-        #expect(try store.index.totals().pendingDeletions == 0)
+        #expect(try store.index.resources.totals().pendingDeletions == 0)
         try store.close()
     }
 
@@ -164,7 +164,7 @@ struct PackTests {
         store.quota.enforce(StorageLimits(maxSize: 1, evictsDownloads: true))
         // What one leaves to another changes what goes with that one, which is looked at again the next time.
         for _ in 0..<3 { _ = try store.quota.prune(store.quota.limits) }
-        #expect(try store.index.totals().segments == 0)
+        #expect(try store.index.resources.totals().segments == 0)
         try store.close()
     }
 
@@ -174,7 +174,7 @@ struct PackTests {
         let store = try vault.open()
         _ = try files.store(in: store)
         let id = try PackedFiles.id(of: "2.ts", in: store)
-        let file = try #require(try store.index.resource(id))
+        let file = try #require(try store.index.resources.find(id))
         let (url, key) = (file.metadata.url, file.metadata.cacheKey)
         let error = #expect(throws: VaultError.self) {
             try store.addResource(id, url: url, cacheKey: key, resourceClass: .cache)
@@ -182,7 +182,7 @@ struct PackTests {
         #expect(error?.code == .changed)
         let own = try store.addResource(id, url: url, cacheKey: key, resourceClass: .cache, unpacking: file)
         #expect(own.place == nil && own.resourceClass == .download && own.metadata.partOf == [PackedFiles.title])
-        #expect(try store.index.resource(id)?.serving == nil)
+        #expect(try store.index.resources.find(id)?.serving == nil)
         #expect(try files.count(in: store) == files.names.count)
         try store.close()
     }
@@ -197,7 +197,7 @@ struct PackTests {
         var waiting = [try files.part(0, at: 0, in: store)]
         try writer.append(files.contents[0][...])
         #expect(try store.close(writer, recording: &waiting, in: pack.id) == [own.id])
-        #expect(try store.index.resource(own.id)?.place == nil)
+        #expect(try store.index.resources.find(own.id)?.place == nil)
         try store.close()
     }
 
@@ -206,13 +206,13 @@ struct PackTests {
         let vault = try TemporaryVault()
         let store = try vault.open()
         let pack = try files.store(in: store)
-        var file = try #require(try store.index.resource(PackedFiles.id(of: "2.ts", in: store)))
+        var file = try #require(try store.index.resources.find(PackedFiles.id(of: "2.ts", in: store)))
         try store.setMode(.offline, of: &file)
         try store.confirm(Freshness(checked: 9, lifetime: 8, isStrict: true), of: &file)
-        let after = try #require(try store.index.resource(file.id))
+        let after = try #require(try store.index.resources.find(file.id))
         #expect(after.metadata.mode == .offline && after.serving?.info.freshness?.checked == 9)
-        try store.index.touch([file.id], now: 7200 * 1_000_000)
-        #expect(try store.index.resource(pack.id)?.accessed == 7200 * 1_000_000)
+        try store.index.resources.touch([file.id], now: 7200 * 1_000_000)
+        #expect(try store.index.resources.find(pack.id)?.accessed == 7200 * 1_000_000)
         try files.check(store)
         try store.close()
     }
@@ -223,16 +223,16 @@ struct PackTests {
         let store = try vault.open()
         _ = try files.store(in: store)
         let id = try PackedFiles.id(of: "4.ts", in: store)
-        let whole = try #require(try store.index.resource(id))
+        let whole = try #require(try store.index.resources.find(id))
         let segment = try #require(whole.serving?.segments.first)
         try store.invalidate(segment, for: .badBlock(segment.block(holding: 30_000)))
-        let hurt = try #require(try store.index.resource(id))
+        let hurt = try #require(try store.index.resources.find(id))
         let gap = try #require(hurt.serving?.held.gaps(in: 0..<70_001).first)
         #expect(gap.length < 70_001 && gap.contains(30_000))
         _ = try store.store(
             Array(files.contents[3][Int(gap.lowerBound)..<Int(gap.upperBound)]), at: gap.lowerBound, of: hurt)
-        try #expect(store.index.resource(id)?.serving?.held == ByteRanges(0..<70_001))
-        let bytes = try store.read(try #require(try store.index.resource(id))).sorted { $0.start < $1.start }
+        try #expect(store.index.resources.find(id)?.serving?.held == ByteRanges(0..<70_001))
+        let bytes = try store.read(try #require(try store.index.resources.find(id))).sorted { $0.start < $1.start }
         #expect(bytes.flatMap(\.bytes) == files.contents[3])
         try store.close()
     }
@@ -244,7 +244,7 @@ struct PackTests {
         let error = #expect(throws: VaultError.self) {
             try store.addPack(of: PackedFiles.title, url: "http://origin.example/x", resourceClass: .download)
         }
-        #expect(try error?.code == .removed && store.index.totals().resources == 0)
+        #expect(try error?.code == .removed && store.index.resources.totals().resources == 0)
         try store.close()
     }
 
@@ -275,7 +275,10 @@ struct PackTests {
         #expect(try store.changeLocator(noting: vault.log(of: store), queued: { _, _ in nil }) { _, _ in [:] } == 0)
         #expect(store.index.locator == 2)
         try files.check(store, locator: 2, "renamed")
-        #expect(try store.index.resource(PackedFiles.id(of: "1.ts", in: store))?.metadata.partOf == [PackedFiles.title])
+        #expect(
+            try store.index.resources.find(PackedFiles.id(of: "1.ts", in: store))?.metadata.partOf == [
+                PackedFiles.title
+            ])
         try store.close()
         let again = try vault.open()
         try files.check(again, "opened again")
@@ -314,7 +317,7 @@ struct PackTests {
             try queue.close()
         }
         let reader = try vault.open(.reader)
-        #expect(try reader.index.resource(film.id)?.serving?.held == ByteRanges(0..<10))
+        #expect(try reader.index.resources.find(film.id)?.serving?.held == ByteRanges(0..<10))
         #expect(try files.count(in: reader) == 0)
         try reader.close()
         let owner = try vault.open()

@@ -23,7 +23,7 @@ struct PowerLossTests {
         _ copy: String, _ keyring: Keyring, promised: [ResourceID: ByteRanges], _ comment: Comment
     ) throws {
         let store = try VaultStore.open(at: copy + "/vault", keyring: keyring, access: .owner)
-        for entry in try store.index.resources(after: nil, limit: 100) {
+        for entry in try store.index.resources.page(after: nil, limit: 100) {
             let resource = try #require(entry.resource, comment)
             for run in try store.read(resource) {
                 let first = Int(run.start)
@@ -31,13 +31,13 @@ struct PowerLossTests {
             }
         }
         for (id, ranges) in promised {
-            let held = try store.index.resource(id)?.serving?.held ?? ByteRanges()
+            let held = try store.index.resources.find(id)?.serving?.held ?? ByteRanges()
             #expect(ranges.subtracting(held).isEmpty, comment)
         }
         #expect(try SegmentRows(store.index).openSegments().isEmpty, comment)
-        #expect(try store.index.totals().pendingDeletions == 0, comment)
+        #expect(try store.index.resources.totals().pendingDeletions == 0, comment)
         let files = try TemporaryFolder.files(below: copy + "/vault/segments")
-        #expect(files.count == (try store.index.totals().segments), "a file has no row: \(comment)")
+        #expect(files.count == (try store.index.resources.totals().segments), "a file has no row: \(comment)")
         try store.close()
     }
 
@@ -85,7 +85,7 @@ struct PowerLossTests {
         promises.note(id, ByteRanges([0..<150_000, 200_000..<300_001]))
         losePower("after the fill")
         // Stores the same bytes in a new representation. The old one is served until the new one takes over.
-        resource = try #require(try store.index.resource(id))
+        resource = try #require(try store.index.resources.find(id))
         try store.startRepresentation(NewRepresentation(try #require(resource.serving).info.information), of: &resource)
         _ = try store.store(Array(Self.bytes[..<50_000]), at: 0, of: resource)
         promises.note(id, ByteRanges(0..<50_000))
@@ -111,7 +111,7 @@ struct PowerLossTests {
             let copy = copies.path + "/\(seed)"
             try disk.loseEverythingUnsynced(tearing: seed, into: copy)
             let opened = try VaultStore.open(at: copy + "/vault", keyring: vault.keyring, access: .reader)
-            #expect(try opened.index.resource(resource.id)?.serving?.held.isEmpty == true)
+            #expect(try opened.index.resources.find(resource.id)?.serving?.held.isEmpty == true)
         }
     }
 

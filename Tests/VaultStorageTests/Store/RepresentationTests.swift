@@ -25,7 +25,7 @@ struct RepresentationTests {
                 Array(Self.bytes[Int(range.lowerBound)..<Int(range.upperBound)]), at: range.lowerBound, of: resource)
         }
         #expect(error?.code == .integrity)
-        #expect(try store.index.resource(resource.id)?.serving?.segments == [first])
+        #expect(try store.index.resources.find(resource.id)?.serving?.segments == [first])
         #expect(try TemporaryFolder.files(below: vault.folder + "/segments").count == 1)
     }
 
@@ -37,7 +37,7 @@ struct RepresentationTests {
         for start in [200, 0, 100] {
             _ = try store.store(Array(Self.bytes[start..<(start + 100)]), at: Int64(start), of: resource)
         }
-        let serving = try #require(try store.index.resource(resource.id)?.serving)
+        let serving = try #require(try store.index.resources.find(resource.id)?.serving)
         #expect(serving.held == ByteRanges(0..<300))
         #expect(serving.segments.map(\.start) == [0, 100, 200])
     }
@@ -49,7 +49,7 @@ struct RepresentationTests {
         let resource = try store.addMedia("film", length: 100_000)
         _ = try store.store(Array(Self.bytes[0..<101]), at: 0, of: resource)
         _ = try store.store(Array(Self.bytes[150..<201]), at: 150, of: resource)
-        let held = try #require(try store.index.resource(resource.id)?.serving?.held)
+        let held = try #require(try store.index.resources.find(resource.id)?.serving?.held)
         #expect(held.gaps(in: 0..<201) == [101..<150])
     }
 
@@ -65,10 +65,10 @@ struct RepresentationTests {
             }
             own[resource.id] = ByteRanges([Int64(number)..<Int64(number) + 1000, 2000..<3000])
         }
-        #expect(try store.index.totals().segments == 6)
-        #expect(try store.index.totals().bytes == 6000)
-        let page = try store.index.resources(after: nil, limit: 2)
-        let rest = try store.index.resources(after: page.last?.id, limit: 2)
+        #expect(try store.index.resources.totals().segments == 6)
+        #expect(try store.index.resources.totals().bytes == 6000)
+        let page = try store.index.resources.page(after: nil, limit: 2)
+        let rest = try store.index.resources.page(after: page.last?.id, limit: 2)
         #expect(Set((page + rest).compactMap { $0.resource?.metadata.url }).count == 3)
         for (id, resource) in page + rest { #expect(resource?.serving?.held == own[id]) }
         #expect(rest.count == 1)
@@ -80,12 +80,12 @@ struct RepresentationTests {
         let store = try vault.open()
         var resource = try store.addMedia("radio", length: nil, supportsRanges: false)
         _ = try store.store(Array(Self.bytes[..<5000]), at: 0, of: resource)
-        var information = try #require(try store.index.resource(resource.id)?.serving?.info.information)
+        var information = try #require(try store.index.resources.find(resource.id)?.serving?.info.information)
         #expect(information.length == nil)
         #expect(!information.supportsRanges)
         information.length = 5000
         try store.update(information, of: &resource)
-        let stored = try #require(try store.index.resource(resource.id)?.serving)
+        let stored = try #require(try store.index.resources.find(resource.id)?.serving)
         #expect(stored.info.information.length == 5000)
         #expect(stored.held == ByteRanges(0..<5000), "a newly known length must not cost held bytes")
     }
@@ -115,7 +115,7 @@ struct RepresentationTests {
         for (number, information) in informations.enumerated() {
             let url = "http://origin.example/film\(number)"
             let id = try #require(vault.keyring.resourceID(cacheKey: Array(url.utf8), locator: again.index.locator))
-            let resource = try #require(try again.index.resource(id))
+            let resource = try #require(try again.index.resources.find(id))
             #expect(resource.serving?.info.information == information)
             #expect(resource.serving?.info.sequence == 2)
             #expect(resource.metadata.url == url)
@@ -131,22 +131,22 @@ struct RepresentationTests {
         let old = try (0..<3).map { number in
             try #require(try store.store(Array(Self.bytes[..<1000]), at: Int64(number) * 1000, of: added))
         }
-        var resource = try #require(try store.index.resource(added.id))
+        var resource = try #require(try store.index.resources.find(added.id))
         let previous = try #require(resource.serving)
         try store.startRepresentation(NewRepresentation(previous.info.information), of: &resource)
         #expect(resource.serving?.id != previous.id)
         #expect(resource.serving?.info.sequence == previous.info.sequence + 1)
         let new = try #require(try store.store([1, 2, 3], at: 500, of: resource), "new bytes never mix with old ones")
-        let meanwhile = try #require(try store.index.resource(added.id)?.serving)
+        let meanwhile = try #require(try store.index.resources.find(added.id)?.serving)
         #expect(meanwhile.id == previous.id)
         #expect(meanwhile.segments == old, "the old representation must be served until the new one takes over")
 
         try store.serve(&resource)
         for segment in old { #expect(!PosixFileSystem().exists(vault.path(of: segment.id))) }
-        let stored = try #require(try store.index.resource(added.id)?.serving)
+        let stored = try #require(try store.index.resources.find(added.id)?.serving)
         #expect(stored.id == resource.serving?.id)
         #expect(stored.segments == [new])
-        #expect(try store.index.totals().segments == 1)
+        #expect(try store.index.resources.totals().segments == 1)
     }
 
     @Test("A damaged title is listed, and the others stay readable")
@@ -157,7 +157,7 @@ struct RepresentationTests {
         try store.index.write { db in
             try db.execute(sql: "UPDATE resource SET metadata = zeroblob(284) WHERE id = ?", arguments: [ids[1].data])
         }
-        let page = try store.index.resources(after: nil, limit: 10)
+        let page = try store.index.resources.page(after: nil, limit: 10)
         #expect(Set(page.map(\.id)) == Set(ids))
         #expect(page.filter { $0.resource == nil }.map(\.id) == [ids[1]])
     }
@@ -173,7 +173,7 @@ struct RepresentationTests {
         let error = #expect(throws: VaultError.self) { try writer.checkpoint(in: store) }
         #expect(error?.code == .changed)
         try store.expectRefusal(toClose: writer)
-        #expect(try store.index.resource(resource.id)?.serving?.held.isEmpty == true)
+        #expect(try store.index.resources.find(resource.id)?.serving?.held.isEmpty == true)
         #expect(try TemporaryFolder.files(below: vault.folder + "/segments").isEmpty)
     }
 
@@ -184,7 +184,7 @@ struct RepresentationTests {
         let id = try #require(vault.keyring.resourceID(cacheKey: [1], locator: store.index.locator))
         let resource = try store.addResource(id, url: "http://origin.example/x", cacheKey: [1], resourceClass: .pinned)
         #expect(throws: VaultError.self) { _ = try store.beginSegment(at: 0, of: resource) }
-        #expect(try store.index.resource(id)?.resourceClass == .pinned)
+        #expect(try store.index.resources.find(id)?.resourceClass == .pinned)
         #expect(throws: VaultError.self, "adding the same resource twice must be refused") {
             _ = try store.addResource(id, url: "http://origin.example/x", cacheKey: [1], resourceClass: .cache)
         }
@@ -221,11 +221,11 @@ struct RepresentationTests {
         let store = try vault.open(now: { clock.now })
         let resource = try store.addMedia("film", length: 1)
         #expect(resource.accessed == 1_700_003_599 - 1_700_003_599 % 3600)
-        try store.index.touch([resource.id], now: clock.now + 7200)
-        #expect(try store.index.resource(resource.id)?.accessed == resource.accessed + 7200)
-        try store.index.touch([resource.id], now: clock.now)
+        try store.index.resources.touch([resource.id], now: clock.now + 7200)
+        #expect(try store.index.resources.find(resource.id)?.accessed == resource.accessed + 7200)
+        try store.index.resources.touch([resource.id], now: clock.now)
         #expect(
-            try store.index.resource(resource.id)?.accessed == resource.accessed + 7200,
+            try store.index.resources.find(resource.id)?.accessed == resource.accessed + 7200,
             "the last-access time must never go back")
         #expect(resource.accessed.isMultiple(of: 3600))
     }

@@ -25,7 +25,7 @@ struct SyncOrderTests {
         }
 
         var held: ByteRanges {
-            get throws { try store.index.resource(resource.id)?.serving?.held ?? ByteRanges() }
+            get throws { try store.index.resources.find(resource.id)?.serving?.held ?? ByteRanges() }
         }
     }
 
@@ -38,7 +38,7 @@ struct SyncOrderTests {
         let (index, id) = (stage.store.index, stage.resource.id)
         stage.disk.observe { call in
             guard call.operation == .synchronize || call.operation == .synchronizeDirectory else { return }
-            let held = try? index.resource(id)?.serving?.held
+            let held = try? index.resources.find(id)?.serving?.held
             #expect(held?.isEmpty == true, "held before \(call)")
         }
         let syncs = stage.disk.count(.synchronize, of: "/segments/")
@@ -81,7 +81,7 @@ struct SyncOrderTests {
         try stage.store.expectRefusal(toClose: writer)
         #expect(stage.disk.count(.synchronize, of: id.hex) == syncs + 1)
         #expect(try stage.held.isEmpty)
-        #expect(try stage.store.index.totals().segments == 0)
+        #expect(try stage.store.index.resources.totals().segments == 0)
         #expect(!PosixFileSystem().exists(stage.vault.path(of: id)), "the pending deletion must be finished")
     }
 
@@ -116,8 +116,8 @@ struct SyncOrderTests {
                 _ = try stage.store.beginSegment(at: 0, of: stage.resource)
             }
             #expect(error?.code == .diskFull)
-            #expect(try stage.store.index.totals().segments == 0)
-            #expect(try stage.store.index.totals().pendingDeletions == 0)
+            #expect(try stage.store.index.resources.totals().segments == 0)
+            #expect(try stage.store.index.resources.totals().pendingDeletions == 0)
         }
     }
 
@@ -129,21 +129,21 @@ struct SyncOrderTests {
         #expect(PosixFileSystem().exists(path))
         #expect(try stage.store.close(writer) == nil)
         #expect(!PosixFileSystem().exists(path))
-        #expect(try stage.store.index.totals().segments == 0)
+        #expect(try stage.store.index.resources.totals().segments == 0)
     }
 
     @Test("A pending deletion stays listed until its file can be removed")
     func removalRefused() throws {
         let stage = try Stage()
         let segment = try #require(try stage.store.store(Array(stage.bytes[..<40_000]), at: 0, of: stage.resource))
-        var resource = try #require(try stage.store.index.resource(stage.resource.id))
+        var resource = try #require(try stage.store.index.resources.find(stage.resource.id))
         stage.disk.fail(.remove, of: segment.id.hex, with: Self.broken)
         try stage.store.replaceRepresentation(of: &resource)
-        #expect(try stage.store.index.totals().pendingDeletions == 1)
+        #expect(try stage.store.index.resources.totals().pendingDeletions == 1)
         #expect(PosixFileSystem().exists(stage.vault.path(of: segment.id)))
         try stage.store.close()
         let reopened = try stage.vault.open()
-        #expect(try reopened.index.totals().pendingDeletions == 0)
+        #expect(try reopened.index.resources.totals().pendingDeletions == 0)
         #expect(!PosixFileSystem().exists(stage.vault.path(of: segment.id)))
     }
 
@@ -151,7 +151,7 @@ struct SyncOrderTests {
     func removalUnsynced() throws {
         let stage = try Stage()
         let segment = try #require(try stage.store.store(Array(stage.bytes[..<40_000]), at: 0, of: stage.resource))
-        var resource = try #require(try stage.store.index.resource(stage.resource.id))
+        var resource = try #require(try stage.store.index.resources.find(stage.resource.id))
         stage.disk.fail(.synchronizeDirectory, of: "/segments/", with: Self.broken)
         try stage.store.replaceRepresentation(of: &resource)
         #expect(!PosixFileSystem().exists(stage.vault.path(of: segment.id)))

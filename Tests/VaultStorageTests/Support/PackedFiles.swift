@@ -40,7 +40,7 @@ struct PackedFiles {
     static func addPack(to store: VaultStore, title: [UInt8] = title) throws -> StoredResource {
         let id = try #require(store.keyring.resourceID(cacheKey: title, locator: store.index.locator))
         let url = "http://origin.example/master.m3u8"
-        if try !store.index.hasResource(id) {
+        if try !store.index.resources.has(id) {
             _ = try store.addResource(id, url: url, cacheKey: title, resourceClass: .download)
         }
         return try store.addPack(of: title, url: url, resourceClass: .download)
@@ -64,7 +64,7 @@ struct PackedFiles {
     func check(_ store: VaultStore, locator: Int? = nil, _ comment: Comment = "") throws {
         for (name, content) in zip(names, contents) {
             let id = try Self.id(of: name, in: store, locator: locator)
-            let resource = try #require(try store.index.resource(id), comment)
+            let resource = try #require(try store.index.resources.find(id), comment)
             #expect(resource.serving?.held == ByteRanges(0..<Int64(content.count)), "\(name) \(comment)")
             #expect(try store.read(resource).flatMap(\.bytes) == content, "\(name) \(comment)")
         }
@@ -72,6 +72,6 @@ struct PackedFiles {
 
     /// Returns how many of the files the index knows.
     func count(in store: VaultStore) throws -> Int {
-        try names.count { try store.index.resource(Self.id(of: $0, in: store)) != nil }
+        try names.count { try store.index.resources.find(Self.id(of: $0, in: store)) != nil }
     }
 }

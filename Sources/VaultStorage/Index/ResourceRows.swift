@@ -3,23 +3,33 @@ import GRDB
 import VaultCrypto
 package import VaultModel
 
-extension VaultIndex {
+/// The rows of the resources, along with those of their keys.
+package struct ResourceRows {
+    private let index: VaultIndex
+
+    package init(_ index: VaultIndex) { self.index = index }
+
     // MARK: Reading
 
     /// Returns a resource with its serving representation; nil if the vault does not have the resource.
     ///
     /// A file in a pack is returned as if it were a resource of its own. See ``StoredResource/place``.
-    package func resource(_ id: ResourceID) throws -> StoredResource? {
-        try read { db in try self.resource(id, db) }
+    package func find(_ id: ResourceID) throws -> StoredResource? {
+        try index.read { db in try find(id, db) }
     }
 
-    func resource(_ id: ResourceID, _ db: Database) throws -> StoredResource? {
-        try ResourceRow.fetch(id, db).map { try resource($0, db) } ?? packedResource(id, db)
+    func find(_ id: ResourceID, _ db: Database) throws -> StoredResource? {
+        try ResourceRow.fetch(id, db).map { try resource($0, db) } ?? index.packs.find(id, db)
     }
 
     private func resource(_ row: ResourceRow, _ db: Database) throws -> StoredResource {
         guard let sealed = try SealedResource.fetch([row], db).first else { throw IndexError.damaged }
         return try open(sealed)
+    }
+
+    /// Opens a resource; returns nil if anything in its rows does not open or has an impossible value.
+    func opened(_ id: ResourceID, _ db: Database) throws -> OpenedResource? {
+        try IndexError.nilIfDamaged { try ResourceRow.fetch(id, db).map { try OpenedResource($0, index.keyring, db) } }
     }
 
     /// Returns whether a resource's keys, its metadata, and the information about the representation that it serves
@@ -28,20 +38,7 @@ extension VaultIndex {
     /// - Throws: ``VaultError`` if the rows cannot be read at present. A disk failure or a lack of memory does not
     ///   count as damage.
     func opens(_ id: ResourceID, _ db: Database) throws -> Bool {
-        try opened(id, db).map { try opensServed(of: $0, db) } ?? false
-    }
-
-    /// Returns whether the information about the representation that a resource serves, if any, exists and opens.
-    func opensServed(of resource: OpenedResource, _ db: Database) throws -> Bool {
-        try resource.metadata.serving.map { try opens($0, of: resource, db) } ?? true
-    }
-
-    /// Returns whether the information about a representation of a resource exists and opens under the resource's key.
-    func opens(_ id: RepresentationID, of resource: OpenedResource, _ db: Database) throws -> Bool {
-        let row = try IndexError.nilIfDamaged { try RepresentationRow.fetch(id, db) }
-        guard let row, row.resource == resource.id else { return false }
-        let info = row.openInfo(of: resource.id, under: resource.metadataKey.secret)
-        return info.flatMap { RepresentationInfo($0) } != nil
+        try opened(id, db).map { try index.representations.opensServed(of: $0, db) } ?? false
     }
 
     /// Returns the page of resources that follows a given id, in the order of their ids.
@@ -49,10 +46,65 @@ extension VaultIndex {
     /// For a resource whose rows are damaged, only the id is returned.
     ///
     /// - Parameter parts: whether to return the parts of titles, too.
-    package func resources(
+    package func page(
         after: ResourceID?, limit: Int, parts: Bool = true
     ) throws -> [(id: ResourceID, resource: StoredResource?)] {
-        try sealedResources(after: after, limit: limit, parts: parts).map { ($0.id, try openIfSound($0)) }
+        try sealed(after: after, limit: limit, parts: parts).map { ($0.id, try openIfSound($0)) }
+    }
+
+    /// Reads the rows of resources, in the order of their ids. Resources that the vault does not have are left out.
+    package func sealed(_ ids: some Sequence<ResourceID>) throws -> [SealedResource] {
+        try index.read { db in
+            let sorted = ids.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+            return try SealedResource.fetch(sorted.compactMap { try ResourceRow.fetch($0, db) }, db)
+        }
+    }
+
+    /// Reads the rows of the page of resources that follows a given id, in the order of their ids.
+    ///
+    /// - Parameter parts: whether to read the parts of titles, too.
+    package func sealed(after: ResourceID?, limit: Int, parts: Bool = true) throws -> [SealedResource] {
+        try index.read { db in
+            let condition =
+                try parts || !PartRow.hasTable(db) ? "" : "AND (NOT \(PartRow.isPart) OR \(PartRow.isTitle))"
+            let statement = try db.cachedStatement(
+                sql: "SELECT \(ResourceRow.columns) FROM resource WHERE id > ? \(condition) ORDER BY id LIMIT ?")
+            let cursor = try Row.fetchCursor(statement, arguments: [after?.data ?? [UInt8]().data, limit])
+            var rows: [ResourceRow] = []
+            while let row = try cursor.next() {
+                guard let row = try ResourceRow(row) else { throw IndexError.damaged }
+                rows.append(row)
+            }
+            return try SealedResource.fetch(rows, db)
+        }
+    }
+
+    /// Opens the rows of a resource, without the database.
+    ///
+    /// - Throws: ``VaultError`` with code `integrity` if the rows do not open.
+    func open(_ sealed: SealedResource) throws -> StoredResource {
+        // An impossible value makes only its own resource count as damaged, not the whole page.
+        try IndexError.translating {
+            guard !sealed.isDamaged else { throw IndexError.damaged }
+            let opened = try OpenedResource(sealed.row, sealed.keys, index.keyring)
+            guard let resourceClass = sealed.row.resourceClass, let accessed = sealed.row.accessed else {
+                throw IndexError.damaged
+            }
+            return StoredResource(
+                id: sealed.id, metadata: opened.metadata, resourceClass: resourceClass, keyNumber: opened.keyNumber,
+                keys: opened.keys.mapValues(\.key), generation: opened.keys[opened.keyNumber]?.row.generation ?? 0,
+                accessed: accessed,
+                serving: try opened.metadata.serving.flatMap { try sealed.representation($0, of: opened) })
+        }
+    }
+
+    /// Opens the rows of a resource. Returns nil if the rows do not open.
+    package func openIfSound(_ sealed: SealedResource) throws -> StoredResource? {
+        do {
+            return try open(sealed)
+        } catch let error as VaultError where error.code == .integrity {
+            return nil
+        }
     }
 
     /// Visits all resources, one range of ids at a time.
@@ -64,7 +116,7 @@ extension VaultIndex {
         let pageSize = 500
         var before: Data? = Data()
         while let id = before {
-            before = try read { db in
+            before = try index.read { db in
                 let last = try Data.fetchOne(
                     db, sql: "SELECT max(id) FROM (SELECT id FROM resource WHERE id > ? ORDER BY id LIMIT ?)",
                     arguments: [id, pageSize])
@@ -75,14 +127,14 @@ extension VaultIndex {
     }
 
     /// Returns whether a resource exists, even if it does not open.
-    package func hasResource(_ id: ResourceID) throws -> Bool { try read { db in try ResourceRow.exists(id, db) } }
+    package func has(_ id: ResourceID) throws -> Bool { try index.read { db in try ResourceRow.exists(id, db) } }
 
     /// Returns the numbers of resources, bytes, segments and pending deletions.
     ///
     /// Parts of titles are not counted as resources. The bytes are those that are held according to the index,
     /// including bad blocks.
     package func totals() throws -> (resources: Int, bytes: Int64, segments: Int, pendingDeletions: Int) {
-        try read { db in
+        try index.read { db in
             (
                 try (Int.fetchOne(db, sql: "SELECT count(*) FROM resource") ?? 0) - PartRow.count(db),
                 try Int64.fetchOne(
@@ -90,6 +142,18 @@ extension VaultIndex {
                 try Int.fetchOne(db, sql: "SELECT count(*) FROM segment") ?? 0,
                 try Int.fetchOne(db, sql: "SELECT count(*) FROM doomed") ?? 0
             )
+        }
+    }
+
+    /// Returns the number of bytes of several resources that are held according to the index, and the number of the
+    /// resources' segments.
+    package func totals(of ids: [ResourceID]) throws -> (bytes: Int64, segments: Int) {
+        try index.read { db in
+            try ids.reduce(into: (0, 0)) { totals, id in
+                let segments = try SegmentRow.segments(of: id, db)
+                totals.bytes += segments.reduce(0) { $0 + $1.length }
+                totals.segments += segments.count
+            }
         }
     }
 
@@ -103,7 +167,7 @@ extension VaultIndex {
     ///   - first: the resource's first representation, which is to be read although it has nothing to serve yet.
     /// - Throws: ``VaultError`` with code `changed` if the resource was unexpectedly recorded as a file in a pack,
     ///   `removed` if the title is gone.
-    package func addResource(
+    package func add(
         _ id: ResourceID, metadata: ResourceMetadata, resourceClass: ResourceClass, now: Int64,
         isUnpacked: Bool = false, of title: ResourceID? = nil, beginning first: StoredRepresentation? = nil
     ) throws -> StoredResource {
@@ -115,21 +179,22 @@ extension VaultIndex {
         if let first { metadata.serving = first.id }
         let sealed = try ResourceRow.seal(metadata, of: id, under: metadataKey)
         let accessed = PlainColumn.hour(of: now)
-        let generation = try writeWithoutSync { db in
+        let generation = try index.writeWithoutSync { db in
             // The key is wrapped inside the transaction, because then the current generation cannot be retired before
             // the wrapped key is written.
             let wrapped = try ResourceKeyRow(
-                wrapping: key.secret, of: id, number: number, generation: keyring.currentGeneration, keyring)
+                wrapping: key.secret, of: id, number: number, generation: index.keyring.currentGeneration, index.keyring
+            )
             guard let wrapped else { throw IndexError.damaged }
-            if let title { try Self.require(title, db) }
-            if isUnpacked { try unpack(id, db) }
+            if let title { try TitleRows.require(title, db) }
+            if isUnpacked { try index.packs.unpack(id, db) }
             guard try PackedPartRow.fetch(id, db).isEmpty else {
                 throw VaultError(.changed, "the resource was just stored with its title; open it again")
             }
             try ResourceRow.insert(
                 id, keyNumber: number, metadata: sealed, resourceClass: resourceClass, accessed: accessed, db)
             try wrapped.insert(db)
-            try link(id, to: metadata, db)
+            try index.titles.link(id, to: metadata, db)
             if let first, let info {
                 try RepresentationRow.insert(first.id, of: id, info: info, isServing: true, db)
             }
@@ -150,22 +215,24 @@ extension VaultIndex {
         _ metadata: ResourceMetadata, of resource: StoredResource, raisingTo resourceClass: ResourceClass? = nil,
         _ link: TitleLink? = nil
     ) throws {
-        if resource.place != nil, let info = resource.serving?.info { return try rewrite(resource, metadata, info) }
+        if resource.place != nil, let info = resource.serving?.info {
+            return try index.packs.rewrite(resource, metadata, info)
+        }
         let key = try resource.metadataKey()
         let change = { (db: Database) in
-            let metadata = try self.withRecordedLosses(metadata, of: resource, db)
+            let metadata = try index.completeness.withRecordedLosses(metadata, of: resource, db)
             let sealed = try ResourceRow.seal(metadata, of: resource.id, under: key)
-            if case .join(let title)? = link { try Self.require(title, db) }
+            if case .join(let title)? = link { try TitleRows.require(title, db) }
             try ResourceRow.update(resource.id, metadata: sealed, db)
             if let link { try PartRow.change(link, of: resource.id, db) }
             switch resourceClass {
             case nil, .cache: break
-            case .download?: try self.setClass(.download, of: resource.id, only: .cache, db)
-            case .pinned?: try self.setClass(.pinned, of: resource.id, only: nil, db)
+            case .download?: try setClass(.download, of: resource.id, only: .cache, db)
+            case .pinned?: try setClass(.pinned, of: resource.id, only: nil, db)
             }
         }
         // The part's bytes or its title's record are written next, and that write makes this one durable.
-        if case .join? = link { try writeWithoutSync(change) } else { try write(change) }
+        if case .join? = link { try index.writeWithoutSync(change) } else { try index.write(change) }
     }
 
     /// Changes a resource's class.
@@ -178,10 +245,10 @@ extension VaultIndex {
         _ resourceClass: ResourceClass, of id: ResourceID, only: ResourceClass? = nil, isFollowed: Bool = false
     ) throws -> Bool {
         let change = { (db: Database) in
-            try self.setClass(resourceClass, of: id, only: only, db)
+            try setClass(resourceClass, of: id, only: only, db)
             return try ResourceRow.exists(id, db)
         }
-        return try isFollowed ? writeWithoutSync(change) : write(change)
+        return try isFollowed ? index.writeWithoutSync(change) : index.write(change)
     }
 
     func setClass(
@@ -195,7 +262,7 @@ extension VaultIndex {
     /// Records that resources were read in this hour. For a part, its titles and its pack are recorded as read, too.
     package func touch(_ ids: [ResourceID], now: Int64) throws {
         let hour = PlainColumn.hour(of: now)
-        try write { db in
+        try index.write { db in
             let titles = try PartRow.hasTable(db) ? "OR id IN (SELECT title FROM part WHERE resource = ?2)" : ""
             for id in try ids.flatMap({ [$0] + (try PackedPartRow.fetch($0, db).map(\.pack)) }) {
                 try db.execute(
@@ -207,7 +274,7 @@ extension VaultIndex {
 
     /// Replaces the last-access times in a given period, which came from a wrong clock, with the right time.
     func moveAccessTimes(from first: Int64, through last: Int64, to time: Int64) throws {
-        try write { db in
+        try index.write { db in
             try db.execute(
                 sql: "UPDATE resource SET accessed = ? WHERE accessed BETWEEN ? AND ?",
                 arguments: [PlainColumn.hour(of: time), PlainColumn.hour(of: first), PlainColumn.hour(of: last)])
@@ -222,14 +289,14 @@ extension VaultIndex {
     func remove(
         _ id: ResourceID, noting change: ((inout VaultSettings) -> Void)? = nil
     ) throws -> [SegmentDescription]? {
-        try write { db in
+        try index.write { db in
             guard try ResourceRow.exists(id, db) else { return nil }
             var segments = try SegmentRow.segments(of: id, db)
-            try noteLoss(of: segments.reduce(0) { $0 + $1.length }, from: id, db)
-            for part in try PartRow.parts(of: id, db) { segments += try remove(part, of: id, db) }
+            try index.completeness.noteLoss(of: segments.reduce(0) { $0 + $1.length }, from: id, db)
+            for part in try PartRow.parts(of: id, db) { segments += try index.titles.remove(part, of: id, db) }
             try ResourceRow.delete(id, db)
             try PendingErasure.record(db)
-            if let change { try changeSettings(db, change) }
+            if let change { try index.changeSettings(db, change) }
             return segments
         }
     }
@@ -239,13 +306,13 @@ extension VaultIndex {
     /// - Returns: the number of deleted resources, including those deleted by earlier, failed attempts to destroy the
     ///   vault.
     func removeAll() throws -> Int64 {
-        try write { db in
+        try index.write { db in
             var count = try Int64.fetchOne(db, sql: "SELECT count(*) FROM resource") ?? 0
             // Settings that do not open must not prevent the destruction.
-            if case (var settings, let locator)? = try? openedSettings(db) {
+            if case (var settings, let locator)? = try? index.openedSettings(db) {
                 settings.destroyedResources += count
                 count = settings.destroyedResources
-                try write(settings, locator: locator, db)
+                try index.write(settings, locator: locator, db)
             }
             try PendingDeletion.insert("true", [], db)
             if try CoverRow.hasTable(db) { try db.execute(sql: "DELETE FROM cover") }
@@ -258,98 +325,10 @@ extension VaultIndex {
         }
     }
 
-    // MARK: Representations
-
-    /// Adds a representation that is being filled. The former representation stays in use until ``serve(_:of:)``.
-    package func add(_ representation: StoredRepresentation, to resource: StoredResource) throws {
-        let info = try RepresentationRow.seal(
-            representation.info.object, of: representation.id, resource.id, under: try resource.metadataKey())
-        try writeWithoutSync { db in try RepresentationRow.insert(representation.id, of: resource.id, info: info, db) }
-    }
-
-    /// Writes new information about a representation, such as its length.
-    package func update(_ info: RepresentationInfo, of id: RepresentationID, resource: StoredResource) throws {
-        if resource.place != nil { return try rewrite(resource, resource.metadata, info) }
-        let sealed = try RepresentationRow.seal(info.object, of: id, resource.id, under: try resource.metadataKey())
-        try write { db in try RepresentationRow.update(id, info: sealed, db) }
-    }
-
-    /// Makes a representation the one from which its resource is read.
-    ///
-    /// The resource's other representations are deleted, and their segments become pending deletions.
-    ///
-    /// - Returns: the new metadata.
-    package func serve(_ representation: RepresentationID, of resource: StoredResource) throws -> ResourceMetadata {
-        var metadata = resource.metadata
-        metadata.serving = representation
-        let key = try resource.metadataKey()
-        let change = { (db: Database) in
-            // The bytes of the previous representation are lost with it.
-            if let former = resource.metadata.serving, former != representation {
-                let bytes = try SegmentRow.segments(of: former, db).reduce(0) { $0 + $1.length }
-                try self.noteLoss(of: bytes, from: resource.id, db)
-            }
-            let metadata = try self.withRecordedLosses(metadata, of: resource, db)
-            let sealed = try ResourceRow.seal(metadata, of: resource.id, under: key)
-            try RepresentationRow.delete(of: resource.id, except: representation, db)
-            try db.execute(
-                sql: "UPDATE representation SET state = 'serving' WHERE id = ?", arguments: [representation.data])
-            try ResourceRow.update(resource.id, metadata: sealed, db)
-        }
-        // No sync is needed for the first representation, because it has nothing to serve yet and replaces no other.
-        if resource.metadata.serving == nil { try writeWithoutSync(change) } else { try write(change) }
-        return metadata
-    }
-
-    /// Deletes the representations that the last owner left without anything to serve.
-    ///
-    /// Their segments become pending deletions.
-    package func dropFilling() throws { try write { db in try RepresentationRow.deleteFilling(db) } }
-
     /// Corrects impossible values in the plain columns on which no key depends.
     ///
     /// - Returns: the number of corrected values.
     func correctPlainColumns() throws -> Int {
-        try write { db in try ResourceRow.correct(now: now(), db) + RepresentationRow.correct(db) }
-    }
-}
-
-/// The opened data that is bound to a resource's id: its keys and its metadata.
-struct OpenedResource {
-    let id: ResourceID
-    /// The number of the key in use.
-    let keyNumber: Int
-    /// Each key by its number, with its row.
-    let keys: [Int: (row: ResourceKeyRow, key: SharedKey)]
-    let metadataKey: SharedKey
-    var metadata: ResourceMetadata
-
-    /// Opens a resource.
-    ///
-    /// - Throws: `RowDecodingError` or ``VaultError`` with code `integrity` if a value is impossible or does not open.
-    init(_ row: ResourceRow, _ keyring: Keyring, _ db: Database) throws {
-        try self.init(row, try ResourceKeyRow.fetchAll(of: row.id, db), keyring)
-    }
-
-    /// Opens a resource whose key rows have already been read.
-    init(_ row: ResourceRow, _ keyRows: [ResourceKeyRow], _ keyring: Keyring) throws {
-        guard let keyNumber = row.keyNumber else { throw IndexError.damaged }
-        var keys: [Int: (row: ResourceKeyRow, key: SharedKey)] = [:]
-        for wrapped in keyRows {
-            guard let key = try wrapped.key(keyring) else {
-                throw VaultError(
-                    .integrity,
-                    """
-                    a resource key does not open under generation \(wrapped.generation) of this keyring; restore the \
-                    keyring, or repair the vault, which removes the resource
-                    """, hint: .repair)
-            }
-            keys[wrapped.number] = (wrapped, key)
-        }
-        guard let inUse = keys[keyNumber]?.key else { throw IndexError.damaged }
-        let metadataKey = SharedKey(try KeyDerivation.key(from: inUse.secret, .metadata))
-        guard let metadata = row.openMetadata(under: metadataKey.secret) else { throw IndexError.damaged }
-        (id, self.keyNumber, self.keys) = (row.id, keyNumber, keys)
-        (self.metadataKey, self.metadata) = (metadataKey, metadata)
+        try index.write { db in try ResourceRow.correct(now: index.now(), db) + RepresentationRow.correct(db) }
     }
 }

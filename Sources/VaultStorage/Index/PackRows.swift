@@ -14,9 +14,15 @@ extension ResourceMetadata {
     package var isPack: Bool { cacheKey.starts(with: Self.packPrefix) }
 }
 
-// A pack is a resource like any other, with one representation. The table `packedPart` records which of its bytes
-// belong to which file, sealed under the pack's metadata key.
-extension VaultIndex {
+/// The rows of the files in packs.
+///
+/// A pack is a resource like any other, with one representation. The table `packedPart` records which of its bytes
+/// belong to which file, sealed under the pack's metadata key.
+package struct PackRows {
+    private let index: VaultIndex
+
+    package init(_ index: VaultIndex) { self.index = index }
+
     // MARK: Reading
 
     /// Returns a file in a pack as if it were a resource of its own; nil if no pack has it.
@@ -24,7 +30,7 @@ extension VaultIndex {
     /// If several packs have a copy, the first whole copy is returned, else the first that opens.
     ///
     /// - Throws: ``VaultError`` with code `integrity` if none of the file's rows opens.
-    func packedResource(_ id: ResourceID, _ db: Database) throws -> StoredResource? {
+    func find(_ id: ResourceID, _ db: Database) throws -> StoredResource? {
         let rows = try PackedPartRow.fetch(id, db)
         guard !rows.isEmpty else { return nil }
         let copies = try rows.compactMap { try copy($0, db) }
@@ -39,7 +45,7 @@ extension VaultIndex {
 
     /// Returns whether a title has its own copy of a file, and that copy is whole.
     package func hasWholeCopy(of id: ResourceID, for title: [UInt8]) throws -> Bool {
-        try read { db in
+        try index.read { db in
             try PackedPartRow.fetch(id, db).contains { row in
                 guard let copy = try copy(row, db) else { return false }
                 return copy.isWhole && copy.metadata.partOf.contains(title)
@@ -58,7 +64,7 @@ extension VaultIndex {
 
     private func resource(_ row: PackedPartRow, _ db: Database) throws -> StoredResource {
         guard let packRow = try ResourceRow.fetch(row.pack, db) else { throw IndexError.damaged }
-        let pack = try OpenedResource(packRow, keyring, db)
+        let pack = try OpenedResource(packRow, index.keyring, db)
         guard let resourceClass = packRow.resourceClass, let accessed = packRow.accessed,
             let representation = pack.metadata.serving,
             try RepresentationRow.fetch(representation, db)?.resource == row.pack,
@@ -88,9 +94,9 @@ extension VaultIndex {
 
     /// Returns the files in a pack, and the number of its rows that do not open. If the resource is not a pack, none of
     /// its rows counts as opened.
-    package func packedParts(of pack: StoredResource) throws -> (parts: [PackedPart], unopened: Int) {
+    package func parts(of pack: StoredResource) throws -> (parts: [PackedPart], unopened: Int) {
         let key = try pack.metadataKey()
-        let (rows, count) = try read { db in
+        let (rows, count) = try index.read { db in
             (try PackedPartRow.fetch(in: pack.id, db), try PackedPartRow.count(in: pack.id, db))
         }
         let parts = pack.metadata.isPack ? rows.compactMap { $0.open(under: key) } : []
@@ -98,13 +104,13 @@ extension VaultIndex {
     }
 
     /// Returns the number of rows of files whose pack does not exist.
-    package func strayPartCount() throws -> Int {
-        try read { db in try PackedPartRow.countStray(db) }
+    package func strayCount() throws -> Int {
+        try index.read { db in try PackedPartRow.countStray(db) }
     }
 
     /// Deletes the rows of files whose pack does not exist.
-    package func dropStrayParts() throws {
-        try write { db in try db.execute(sql: "DELETE FROM packedPart WHERE \(PackedPartRow.isStray)") }
+    package func dropStray() throws {
+        try index.write { db in try db.execute(sql: "DELETE FROM packedPart WHERE \(PackedPartRow.isStray)") }
     }
 
     // MARK: Writing
@@ -129,40 +135,35 @@ extension VaultIndex {
         guard let place = resource.place,
             let part = PackedPart(resource.id, metadata, info, at: place.offset)
         else { throw IndexError.damaged }
-        try write { db in
+        try index.write { db in
             // A part that has left the pack in the meantime is not written back into it.
             guard try PackedPartRow.fetch(part.id, db).contains(where: { $0.pack == place.pack }) else { return }
             try PackedPartRow(part, in: place.pack, under: try metadataKey(ofPack: place.pack, db).secret).insert(db)
         }
     }
 
-    /// The error for storing something for a title that no longer exists. It is refused because nothing would ever
-    /// remove it.
-    static let removedTitle = VaultError(
-        .removed, "the title was removed while it was being stored; fetch it again")
-
     /// Returns a pack's metadata key in use. It is read within this transaction, because a reseal may have replaced an
     /// earlier key.
     private func metadataKey(ofPack id: ResourceID, _ db: Database) throws -> SharedKey {
         guard let row = try ResourceRow.fetch(id, db) else {
-            throw Self.removedTitle
+            throw TitleRows.removed
         }
-        return try OpenedResource(row, keyring, db).metadataKey
+        return try OpenedResource(row, index.keyring, db).metadataKey
     }
 
     /// Deletes a file's rows in all packs, because another version of the file becomes a resource of its own. Nothing
     /// of that version is held yet.
     func unpack(_ id: ResourceID, _ db: Database) throws {
         for row in try PackedPartRow.fetch(id, db) {
-            try noteLoss(of: copy(row, db)?.serving?.held.byteCount ?? 0, from: row.pack, db)
+            try index.completeness.noteLoss(of: copy(row, db)?.serving?.held.byteCount ?? 0, from: row.pack, db)
             try row.delete(db)
             try ErasedRow.insert(ErasedRow.packedPart, row.id.data + row.pack.data, db)
         }
     }
 
     /// Deletes those rows of a pack that do not open. Their files can be fetched again.
-    package func dropUnopenedParts(of pack: StoredResource) throws {
-        try write { db in
+    package func dropUnopened(of pack: StoredResource) throws {
+        try index.write { db in
             let key = try metadataKey(ofPack: pack.id, db)
             let sound = try PackedPartRow.fetch(in: pack.id, db).filter {
                 pack.metadata.isPack && $0.open(under: key.secret) != nil
@@ -179,7 +180,7 @@ extension VaultIndex {
     ///   - id: the pack's former id.
     ///   - newID: the pack id that the rows already have.
     ///   - rename: returns a part with its new id, or unchanged.
-    func resealParts(
+    func reseal(
         of id: ResourceID, under key: borrowing SecretKey, as newID: ResourceID, under newKey: borrowing SecretKey,
         renamed rename: (PackedPart) throws -> PackedPart = { $0 }, _ db: Database
     ) throws {

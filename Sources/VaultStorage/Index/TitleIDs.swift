@@ -12,8 +12,12 @@ struct KeptIDs: Sendable {
     let resources: [TitleID: [ResourceID]]
 }
 
-// Finding titles by their short ids.
-extension VaultIndex {
+/// The short ids of the titles, by which people name them.
+package struct TitleIDs {
+    private let index: VaultIndex
+
+    package init(_ index: VaultIndex) { self.index = index }
+
     /// The number of a new vault's locator, under which every title's id is the beginning of its resource id.
     private static let firstLocator = 1
 
@@ -22,17 +26,17 @@ extension VaultIndex {
     ///
     /// Parts of titles are returned only if nothing else has the id. Rows that do not open are left out.
     package func resources(_ id: TitleID) throws -> [StoredResource] {
-        let candidates = try read { db in try Self.candidates(id, db) } + keptIDs(locator)[id, default: []]
+        let candidates = try index.read { db in try Self.candidates(id, db) } + keptIDs(index.locator)[id, default: []]
         let found = try Set(candidates).compactMap { candidate in
-            try sealedResource(candidate).flatMap { try openIfSound($0) }
+            try sealedResource(candidate).flatMap { try index.resources.openIfSound($0) }
         }.filter { $0.titleID == id }
         let titles = found.filter { $0.metadata.title != nil || $0.metadata.partOf.isEmpty }
         return titles.isEmpty ? found : titles
     }
 
     /// Returns the title id of a resource, even if the resource no longer exists.
-    package func titleID(of resource: ResourceID) throws -> TitleID {
-        try keptIDs(locator).first { $0.value.contains(resource) }?.key ?? TitleID(of: resource)
+    package func id(of resource: ResourceID) throws -> TitleID {
+        try keptIDs(index.locator).first { $0.value.contains(resource) }?.key ?? TitleID(of: resource)
     }
 
     /// Returns the resources whose resource id begins with a title id.
@@ -45,26 +49,26 @@ extension VaultIndex {
     }
 
     private func sealedResource(_ id: ResourceID) throws -> SealedResource? {
-        try read { db in try ResourceRow.fetch(id, db).flatMap { try SealedResource.fetch([$0], db).first } }
+        try index.read { db in try ResourceRow.fetch(id, db).flatMap { try SealedResource.fetch([$0], db).first } }
     }
 
     /// Returns the resources that keep a title id. The first call for a locator opens all resources.
     private func keptIDs(_ locator: Int) throws -> [TitleID: [ResourceID]] {
         guard locator > Self.firstLocator else { return [:] }
-        if let known = kept.withLock({ $0 }), known.locator == locator { return known.resources }
+        if let known = index.kept.withLock({ $0 }), known.locator == locator { return known.resources }
         var resources: [TitleID: [ResourceID]] = [:]
-        try forEachPage { db, before, last in
+        try index.resources.forEachPage { db, before, last in
             let rows = try Row.fetchAll(
                 db, sql: "SELECT \(ResourceRow.columns) FROM resource WHERE id > ? AND id <= ?",
                 arguments: [before, last])
             for row in rows {
-                guard let row = try ResourceRow(row), let opened = try? OpenedResource(row, keyring, db),
+                guard let row = try ResourceRow(row), let opened = try? OpenedResource(row, index.keyring, db),
                     let id = opened.metadata.keptID
                 else { continue }
                 resources[id, default: []].append(row.id)
             }
         }
-        kept.withLock { [resources] in $0 = KeptIDs(locator: locator, resources: resources) }
+        index.kept.withLock { [resources] in $0 = KeptIDs(locator: locator, resources: resources) }
         return resources
     }
 }
