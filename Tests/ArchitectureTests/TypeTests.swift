@@ -21,10 +21,6 @@ struct TypeTests {
         "VaultService.APIResponder": Size(47, in: 9),
         "VaultService.LocalVault": Size(66, in: 3),
         "VaultService.RemoteVault": Size(63, in: 3),
-        "VaultStorage.ResourceMetadata": Size(6, in: 5),
-        "VaultStorage.VaultIndex": Size(39, in: 5),
-        "VaultStorage.VaultSettings": Size(15, in: 6),
-        "VaultStorage.VaultStore": Size(110, in: 15),
     ]
 
     private struct Size: Equatable {

@@ -15,15 +15,15 @@ extension VaultStore {
         let information = ContentInformation(
             length: length, type: "video/mp4", validators: Validators(entityTag: EntityTag(strong: name)),
             supportsRanges: supportsRanges)
-        return try addResource(
+        return try resources.add(
             id, url: url, cacheKey: cacheKey, resourceClass: resourceClass, beginning: NewRepresentation(information))
     }
 
     /// Writes one closed segment.
     package func store(_ bytes: [UInt8], at start: Int64, of resource: StoredResource) throws -> SegmentDescription? {
-        var writer = try beginSegment(at: start, of: resource)
+        var writer = try segments.begin(at: start, of: resource)
         try writer.append(bytes[...])
-        return try close(writer)
+        return try segments.close(writer)
     }
 
     /// Returns the bytes that a reader gets of everything that the index lists for a resource, by the first offset of
@@ -32,7 +32,7 @@ extension VaultStore {
         guard let serving = resource.serving else { return [] }
         var runs: [(start: Int64, bytes: [UInt8])] = []
         for segment in serving.segments {
-            let reader = try reader(of: segment, resource: resource)
+            let reader = try segments.reader(of: segment, resource: resource)
             for range in segment.effectiveRanges(badBlocks: serving.badBlocks[segment.id] ?? [], within: serving.window)
                 .ranges
             {

@@ -173,7 +173,7 @@ struct ExportSource: Sendable {
         if let open, open.segment.id == segment.id {
             reader = open.reader
         } else {
-            reader = try store.reader(of: segment, resource: resource)
+            reader = try store.segments.reader(of: segment, resource: resource)
         }
         open = (segment, reader)
         // Chunks end at block boundaries, so no block is opened twice.

@@ -33,7 +33,7 @@ public struct ImportOptions: Hashable, Sendable {
         try check()
         try requireSingleFile(url, type: type ?? MediaType.guess(path: url.path) ?? fileType)
         guard let held, held.wholeBytes > 0 else { return }
-        throw VaultStore.alreadyHeld(held.wholeBytes, isWhole: held.isWhole)
+        throw Imports.alreadyHeld(held.wholeBytes, isWhole: held.isWhole)
     }
 
     /// Refuses a manifest, because an import would lack the resources that the manifest names.

@@ -52,7 +52,7 @@ final class ImportJob: Sendable {
         // As much as possible is checked before the file is read, because it may be large and a client of the service
         // has to send it.
         try options.requireSingleFile(loader.url, type: information.type)
-        try await pool.run { [store] in try store.requireNothingHeld(of: resource.id) }
+        try await pool.run { [store] in try store.imports.requireNothingHeld(of: resource.id) }
         let head = try await source.next() ?? []
         try options.requireSingleFile(loader.url, type: information.type, beginning: head)
         let writer = ImportWriter(length: source.length, in: store)
@@ -94,11 +94,11 @@ final class ImportJob: Sendable {
         try await pool.run {
             if let principal = resource.key.principal { try names.note(principal) }
             var metadata = ResourceMetadata(
-                url: source.url.absoluteString, cacheKey: resource.key.bytes, created: store.now())
+                url: source.url.absoluteString, cacheKey: resource.key.bytes, created: store.index.now())
             metadata.fields = source.fields
             metadata.isDerived = source.reach == .publicOnly
             try writer.begin { [metadata] in
-                try store.beginImport(resource.id, metadata, as: options.isPinned ? .pinned : .download, information)
+                try store.imports.begin(resource.id, metadata, as: options.isPinned ? .pinned : .download, information)
             }
         }
     }
@@ -157,7 +157,8 @@ final class ImportJob: Sendable {
         guard options.asksOrigin, !loader.isOffline, let length = stored.serving?.info.information.length else {
             return (.unasked, nil)
         }
-        let comparison = OriginComparison(loader, length: length) { [store] in try store.bytes($0, of: stored) }
+        let comparison = OriginComparison(loader, length: length) { [store] in try store.segments.bytes($0, of: stored)
+        }
         do {
             switch try await comparison.run() {
             case .same(let version): return (.same, version)

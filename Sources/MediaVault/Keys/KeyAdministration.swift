@@ -54,7 +54,7 @@ public final class KeyAdministration: Sendable {
     ///   the owner, or `storage` or `diskFull` if the keyring or the index cannot be written.
     public func rotate() async throws -> KeyReport {
         try await perform(.rotate) { store, log in
-            _ = try store.addGeneration(noting: log)
+            _ = try Generations(store).add(noting: log)
             return try KeyReport(store, act: nil)
         }
     }
@@ -79,7 +79,7 @@ public final class KeyAdministration: Sendable {
     public func retire(_ number: Int) async throws -> KeyReport {
         try await perform(.retire) { store, log in
             do {
-                try store.retire(number, noting: log)
+                try Generations(store).retire(number, noting: log)
             } catch let error as VaultError where error.code == .inUse {
                 throw GenerationUsers.naming(number, in: store, error)
             }
@@ -104,7 +104,7 @@ public final class KeyAdministration: Sendable {
     public func rotateRoot(unlockedBy unlocks: [Unlock], droppingOtherSlots: Bool = false) async throws -> KeyReport {
         try await perform(.rotateRoot) { store, log in
             let secrets = try unlocks.map { SharedSecret(try $0.secret()) }
-            _ = try store.renewRoot(openedBy: secrets, droppingOthers: droppingOtherSlots, noting: log)
+            _ = try Generations(store).renewRoot(openedBy: secrets, droppingOthers: droppingOtherSlots, noting: log)
             return try KeyReport(store, act: nil)
         }
     }
@@ -168,7 +168,7 @@ public final class KeyAdministration: Sendable {
                 try Task.checkCancellation()
                 let store = store
                 // First check without taking the lock, so that other key operations are not delayed needlessly.
-                if let act = try await pool.run({ try store.unfinishedOperation() }) {
+                if let act = try await pool.run({ try Shreds(store).unfinishedOperation() }) {
                     try await lock.exclusively(act) { _ = try await self.finishShreds() }
                 }
                 try await resumeReseal()
@@ -192,7 +192,7 @@ extension KeyAdministration {
         try store.requireOwner(to: "changes its keys")
         let (store, log) = (store, log)
         try await lock.exclusively(.rewrap) {
-            var rewrap = try await pool.run { try store.rewrap() }
+            var rewrap = try await pool.run { try Generations(store).rewrap() }
             tell(RewrapProgress(keys: 0, total: rewrap.total, report: nil))
             var isUnfinished = true
             while isUnfinished {
@@ -207,7 +207,7 @@ extension KeyAdministration {
             }
             let (outcome, resources) = (rewrap.outcome, Int64(rewrap.resources))
             try await pool.run {
-                try store.finishRewrap()
+                try Generations(store).finishRewrap()
                 try log.note(.rewrap, outcome: outcome, resources: resources)
             }
             let current = store.keyring.currentGeneration

@@ -27,7 +27,9 @@ public struct KeyReport: Hashable, Sendable {
 
     /// Reads the state of a vault's keys. Blocks.
     init(_ store: VaultStore, act: Receipt.Act?) throws {
-        let (retiring, use) = (try store.retiringGenerations(), try GenerationRows(store.index).generationUse())
+        let (retiring, use) = (
+            try GenerationRows(store.index).retiring(), try GenerationRows(store.index).generationUse()
+        )
         let records = try store.index.records.use()
         let (keyring, settings) = (store.keyring, try store.index.settings())
         let backlog = try ResealRows(store.index).resealBacklog(of: settings.resealOrder)

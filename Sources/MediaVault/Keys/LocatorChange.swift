@@ -27,7 +27,7 @@ extension KeyAdministration {
             let (unopened, report) = try await subscriptionChanges.exclusively {
                 try await downloads.rereading {
                     try await pool.run {
-                        let unopened = try store.changeLocator(
+                        let unopened = try LocatorChange(store).run(
                             noting: log,
                             queued: { order, locator in
                                 try? names.id(of: order.reference(), locator: locator)

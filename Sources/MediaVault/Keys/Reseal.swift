@@ -48,7 +48,7 @@ extension KeyAdministration {
         try await lock.exclusively(.reseal) {
             let (store, log) = (store, log)
             let order = try await pool.run {
-                try store.orderReseal(of: wanted, bytesPerSecond: bytesPerSecond, noting: log)
+                try SegmentReseal(store).order(of: wanted, bytesPerSecond: bytesPerSecond, noting: log)
             }
             let subjects = named.compactMap { log.subject(of: $0) }
             var resealer = Resealer(keys: self, order: order, subjects: subjects, tell: tell)

@@ -70,7 +70,7 @@ struct Resealer {
                 : try finished.filter { id in
                     try store.index.titles.parts(of: id).allSatisfy { !left.contains($0.id) }
                 }
-            try store.finishResealOrder(order, of: whole, noting: log)
+            try SegmentReseal(store).finishOrder(order, of: whole, noting: log)
         }
         tell(step(report))
     }
@@ -100,7 +100,7 @@ struct Resealer {
             }
         }
         guard !entries.isEmpty else { return done }
-        try await blocking { try $0.backUpCatalog() }
+        try await blocking { try $0.catalogBackup.write() }
         while !entries.isEmpty {
             var growing: [Entry] = []
             for entry in entries {
@@ -274,7 +274,7 @@ struct SegmentResealer: Sendable {
             try Task.checkCancellation()
             guard let new = try await loader.pool.run({ try record.reseal(task) }) else { return .changed }
             loader.exchange([task.segment], for: new)
-            try await loader.pool.run { store.removeResealed(task.segment, for: new) }
+            try await loader.pool.run { SegmentReseal(store).removeReplaced([task.segment], by: new) }
             return .sealed
         } catch SegmentFailure.unreadable {
             return .unreadable

@@ -46,7 +46,7 @@ extension KeyAdministration {
             // The resource leaves the queue first, so that the queue does not fetch it again.
             try await downloads.forget(resource)
             let bytes = try await loaders.remove(resource, byOwner: true) { store, id in
-                try store.shred(id, isQuick: quick, noting: log)
+                try Shreds(store).shred(id, isQuick: quick, noting: log)
             }
             return ShreddedTitle(url: "\(reference.url)", bytes: bytes, subject: subject, error: nil)
         } catch let error as VaultError where [.notHeld, .removed, .invalidURL, .invalidArgument].contains(error.code) {
@@ -59,7 +59,7 @@ extension KeyAdministration {
     /// - Returns: the generations that could not be destroyed, because a key that they wrap does not open.
     func finishShreds() async throws -> [Int] {
         let (store, log) = (store, log)
-        return try await pool.run { try store.finishShreds(noting: log) }
+        return try await pool.run { try Shreds(store).finish(noting: log) }
     }
 }
 
@@ -89,13 +89,13 @@ extension KeyAdministration {
 
     /// Destroys the vault's rows, keyring and files. Blocks.
     private static func destroy(_ store: VaultStore, noting log: AuditLog) throws -> DestructionReport {
-        let resources = try store.destroyRows()
+        let resources = try Shreds(store).destroyRows()
         let backups = store.keyring.generationRecords.map(\.backups).max() ?? 0
         try log.place.destroyCopies(of: store.keyring.vaultID)
         // Once the keyring is destroyed, nothing in the vault can be read.
         try log.destroyKeyring(resources: resources)
         // Without the keyring, files that cannot be removed are indistinguishable from noise.
-        try? store.finishDestruction()
+        try? Shreds(store).finishDestruction()
         return DestructionReport(vaultID: store.keyring.vaultID.hex, resources: Int(resources), backups: backups)
     }
 }

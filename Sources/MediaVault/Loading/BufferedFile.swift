@@ -27,7 +27,7 @@ extension ResourceLoader {
         limit: Int64, refusingPages refusesPages: Bool, taking: (Int) async throws -> Void
     ) async throws -> BufferedFile? {
         guard isUntouched, store.isOwner else { return nil }
-        let asked = store.now()
+        let asked = store.index.now()
         do {
             guard let (request, response) = try await ask(for: { OriginRequest(url: $0, first: 0) }) else { return nil }
             noteContact(isReachable: true)

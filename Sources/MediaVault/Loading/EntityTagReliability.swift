@@ -61,7 +61,7 @@ extension ResourceLoader {
 
     /// Returns a new answer's head, with a date in any case, and without its entity tag if entity tags are ignored.
     func heard(_ head: OriginHead) -> OriginHead {
-        let dated = head.dated(store.now())
+        let dated = head.dated(store.index.now())
         return ignoresTags ? dated.withoutEntityTag : dated
     }
 

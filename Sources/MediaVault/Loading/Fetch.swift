@@ -35,7 +35,7 @@ struct Fetch {
     private func discardBytes() async {
         let segments = loader.change { $0.forgetBytes(of: id) }
         // The store remembers the segments that it cannot discard now.
-        try? await loader.pool.run { for segment in segments { try? loader.store.discard(segment) } }
+        try? await loader.pool.run { for segment in segments { try? loader.store.segments.discard(segment) } }
     }
 
     private func receive() async -> FetchFailure? {
@@ -110,7 +110,7 @@ struct Fetch {
     {
         var what = Asked.rangeUnlessChanged
         while true {
-            let time = loader.store.now()
+            let time = loader.store.index.now()
             let makeRequest = { [what] url in self.makeRequest(to: url, for: what) }
             guard let (request, response) = try await loader.ask(for: makeRequest) else { return nil }
             let body = PeekableBody(response)

@@ -49,7 +49,7 @@ final class ImportWriter: Sendable {
                 if work.writer?.capacity ?? 0 == 0 {
                     try close(&work)
                     let resource = try resource(&work)
-                    work.writer = try store.beginImportedSegment(at: work.end, of: resource, estimate) {
+                    work.writer = try store.imports.beginSegment(at: work.end, of: resource, estimate) {
                         work.unlisted.append($0)
                     }
                 }
@@ -83,7 +83,7 @@ final class ImportWriter: Sendable {
     private func close(_ work: inout Work) throws {
         if let failure = work.failure { throw failure }
         guard let writer = work.writer.take() else { return }
-        work.resource?.serving?.segments.append(try store.closeImported(writer))
+        work.resource?.serving?.segments.append(try store.imports.closeSegment(writer))
     }
 
     /// Makes the resource serve the imported bytes. If this throws, nothing has changed.
@@ -96,7 +96,7 @@ final class ImportWriter: Sendable {
             var resource = try resource(&work)
             resource.serving?.info.information = information
             resource.serving?.info.freshness = freshness
-            let stored = try store.finishImport(resource, change)
+            let stored = try store.imports.finish(resource, change)
             work.isFinished = true
             return stored
         }
@@ -116,7 +116,7 @@ final class ImportWriter: Sendable {
                 } ?? VaultError(.storage, "the import has failed; import the file again")
             _ = work.writer.take()
             // Whatever cannot be deleted now is deleted by the next owner at the latest.
-            try? store.dropImport(work.unlisted)
+            try? store.imports.drop(work.unlisted)
             return true
         }
     }

@@ -76,7 +76,7 @@ extension ResourceLoader {
         do {
             guard let new = try await pool.run({ try record.join(segments) }) else { return 0 }
             exchange(segments, for: [new])
-            try? await pool.run { store.removeReplaced(segments, by: [new]) }
+            try? await pool.run { SegmentReseal(store).removeReplaced(segments, by: [new]) }
             return new.length
         } catch is SegmentFailure {
             // A segment that does not open will be reported by a reader or by verification.

@@ -106,7 +106,7 @@ final class LoaderTable: Sendable {
             let removed = environment.removed
             if !resource.reference.isLinked {
                 removed.end(id)
-            } else if removed.refuses(resource, now: environment.store.now()) {
+            } else if removed.refuses(resource, now: environment.store.index.now()) {
                 throw ResourceRecord.removed
             }
             // Read a new loader's mode under the lock, so that no change of mode misses the loader.
@@ -159,7 +159,7 @@ final class LoaderTable: Sendable {
 
     private func release(_ id: ResourceID, _ loader: ResourceLoader?) {
         if let traces = loader?.change({ ($0.takeTraces(), Effects()) }), !traces.isEmpty {
-            answers.note(traces, of: id, at: environment.store.now())
+            answers.note(traces, of: id, at: environment.store.index.now())
         }
         state.withLock { state in
             // Another loader may have taken this one's place.
@@ -244,7 +244,7 @@ final class LoaderTable: Sendable {
             let bytes = try erase(store, id)
             guard bytes != nil else { return bytes }
             // Record the removal before the title can be used again, and before the caller is told.
-            if byOwner { removed.note(resource, title, with: removing, now: store.now()) }
+            if byOwner { removed.note(resource, title, with: removing, now: store.index.now()) }
             onRemoval()
             // If this write fails, the removal is still recorded in memory, and only a restart would lose it.
             if byOwner { try? removed.write(to: store) }

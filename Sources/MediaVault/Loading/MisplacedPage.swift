@@ -100,7 +100,7 @@ extension LoaderTable {
         }
         guard isOnlyPlayed else { return false }
         do {
-            _ = try await remove(resource) { store, id in try store.remove(id) }
+            _ = try await remove(resource) { store, id in try store.resources.remove(id) }
         } catch let error as VaultError where error.code == .notHeld {
             // Nothing of the resource was stored. Removing its loader discards what else was known about it.
             remove(id)

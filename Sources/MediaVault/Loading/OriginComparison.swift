@@ -54,7 +54,7 @@ struct OriginComparison: Sendable {
         var random = SystemRandomNumberGenerator()
         var version: Version?
         for sample in Self.samples(of: length, using: &random) {
-            let asked = loader.store.now()
+            let asked = loader.store.index.now()
             let exchange = try await loader.ask { url in
                 OriginRequest(url: url, first: sample.lowerBound, end: sample.upperBound)
             }
@@ -117,7 +117,7 @@ extension ResourceLoader {
         let (store, id) = (store, record.id)
         let comparison = OriginComparison(self, length: length) { range in
             guard let resource = try store.index.resources.find(id) else { throw ResourceRecord.removed }
-            return try store.bytes(range, of: resource)
+            return try store.segments.bytes(range, of: resource)
         }
         guard case .same(let version) = try await comparison.run() else { return nil }
         return try await answers.exclusively { () async throws -> Revalidation.Verdict in

@@ -37,7 +37,7 @@ final class RemovedTitles: Sendable {
     /// Loads the removals from the settings. Blocks.
     func load(from store: VaultStore) {
         guard let stored = try? store.index.settings().removals, !stored.isEmpty else { return }
-        let now = store.now()
+        let now = store.index.now()
         // Skip a title that the index still has, because it was stored again or its removal was interrupted.
         let inForce = stored.filter { removed in
             Self.isInForce(removed, at: now) && (try? store.index.titleIDs.resources(removed.title).isEmpty) ?? false
@@ -124,7 +124,7 @@ final class RemovedTitles: Sendable {
     /// Writes the removals to the settings if they have changed, and forgets expired ones. Blocks.
     func write(to store: VaultStore) throws {
         try writing.withLock { _ in
-            let now = store.now()
+            let now = store.index.now()
             let marks: [RemovedTitle]? = state.withLock { state in
                 let count = state.marks.count
                 state.marks.removeAll { !Self.isInForce($0.removed, at: now) }

@@ -127,7 +127,7 @@ extension ResourceLoader {
     /// - Throws: ``VaultError`` with code `refused` if the origin refuses and had demanded that each use be confirmed;
     ///   `CancellationError`.
     func revalidateIfStale(at position: @autoclosure () -> Int64?) async throws -> RevalidationOutcome {
-        let now = store.now()
+        let now = store.index.now()
         guard look({ $0.isStale(now: now) }) else { return RevalidationOutcome() }
         let first = position()
         switch look({ $0.staleStep(at: first) }) {
@@ -239,7 +239,7 @@ extension ResourceLoader {
         by method: OriginRequest.Method, isOther: Bool = false
     ) async throws -> Revalidation.Verdict {
         let validators = known?.validators
-        let asked = store.now()
+        let asked = store.index.now()
         // An answer that would replace a manifest is read whole first, so request more than one byte.
         let wantsByte = method == .get && !holdsManifest
         let exchange = try await ask { url in

@@ -115,7 +115,7 @@ final class ResourceLoader: Sendable {
         }
         for waiter in effects.waiters { waiter.resume() }
         for task in cancelled { task.cancel() }
-        if effects.passedThrough > 0 { store.countPassedThrough(effects.passedThrough) }
+        if effects.passedThrough > 0 { store.work.passedThrough.count(effects.passedThrough) }
         for (reader, time) in effects.alarms { wake(reader, at: time) }
         return result
     }
@@ -198,7 +198,7 @@ final class ResourceLoader: Sendable {
         let store = store
         // Even if the index cannot be updated, the bytes are not served, because the next reader finds the same
         // failure.
-        try? await pool.run { try store.invalidate(segment, for: failure) }
+        try? await pool.run { try store.segments.invalidate(segment, for: failure) }
         store.changes.note(record.id)
         environment.damage.note(record.id)
     }

@@ -78,14 +78,14 @@ final class ResourceRecord: Sendable {
             guard mode != nil || stored != nil else { return }
             var resource = try stored ?? add(source)
             stored = resource
-            try store.setMode(mode, of: &resource)
+            try store.resources.setMode(mode, of: &resource)
             stored = resource
         }
     }
 
     /// Records that the origin still has the representation being read.
     func confirm(_ freshness: Freshness) throws {
-        try changeServed { try store.confirm(freshness, of: &$0) }
+        try changeServed { try store.resources.confirm(freshness, of: &$0) }
     }
 
     /// Records the URL at which the origin answered.
@@ -96,7 +96,7 @@ final class ResourceRecord: Sendable {
             let metadata = resource.metadata
             guard metadata.url != url || metadata.fields != source.fields || metadata.isDerived != isDerived
             else { return }
-            try store.renew(&resource, url: url, fields: source.fields, isDerived: isDerived)
+            try store.resources.renew(&resource, url: url, fields: source.fields, isDerived: isDerived)
             stored = resource
         }
     }
@@ -122,7 +122,7 @@ final class ResourceRecord: Sendable {
             try imports.requireNone(of: id)
             let new = NewRepresentation(information, freshness: freshness, id: representation)
             if var resource = stored, resource.place == nil {
-                try store.startRepresentation(new, of: &resource)
+                try store.resources.begin(new, of: &resource)
                 stored = resource
             } else {
                 // A new version of a file in a pack becomes a resource of its own.
@@ -137,7 +137,7 @@ final class ResourceRecord: Sendable {
         _ source: OriginURLs.Source, unpacking packed: StoredResource? = nil, beginning first: NewRepresentation? = nil
     ) throws -> StoredResource {
         try imports.requireNone(of: id)
-        return try store.addResource(
+        return try store.resources.add(
             id, url: source.url.absoluteString, cacheKey: key.bytes, resourceClass: .cache, fields: source.fields,
             isDerived: source.reach == .publicOnly, partOf: playedTitles.withLock(\.self), unpacking: packed,
             beginning: first)
@@ -163,14 +163,14 @@ final class ResourceRecord: Sendable {
         try stored.withLock { stored in
             guard var resource = stored, resource.serving?.id == representation else { return }
             store.changes.note(id)
-            try store.serve(&resource)
+            try store.resources.serve(&resource)
             stored = resource
         }
     }
 
     /// Records newly learned facts about the representation.
     func learn(_ information: ContentInformation) throws {
-        try changeServed { try store.update(information, of: &$0) }
+        try changeServed { try store.resources.update(information, of: &$0) }
     }
 
     /// Changes the store's copy of the representation being read.
@@ -198,14 +198,14 @@ final class ResourceRecord: Sendable {
         }
         guard resource.resourceClass == .cache else { return false }
         // The resource may have been pinned since it was loaded.
-        try store.setClass(.download, of: resource.id, only: .cache, isFollowed: true)
+        try store.resources.setClass(.download, of: resource.id, only: .cache, isFollowed: true)
         noteClass(.download, only: .cache)
         return true
     }
 
     /// Adopts a class that was written to the index. May block.
     ///
-    /// - Parameter only: as for ``VaultStore/setClass(_:of:only:)``.
+    /// - Parameter only: as for ``ResourceTable/setClass(_:of:only:isFollowed:)``.
     func noteClass(_ resourceClass: ResourceClass, only: ResourceClass?) {
         stored.withLock { stored in
             guard only == nil || stored?.resourceClass == only else { return }
@@ -225,7 +225,7 @@ final class ResourceRecord: Sendable {
     ) throws {
         try stored.withLock { stored in
             guard var resource = stored else { return }
-            try store.changeTitles(of: &resource, raisingTo: resourceClass, link, change)
+            try store.resources.changeTitles(of: &resource, raisingTo: resourceClass, link, change)
             stored = resource
         }
     }
@@ -234,7 +234,7 @@ final class ResourceRecord: Sendable {
     ///
     /// - Parameter source: the source with which to add the resource if the vault does not have it; nil to do nothing
     ///   then.
-    /// - Throws: as ``VaultStore/setCover(_:isOfFeed:of:)``.
+    /// - Throws: as ``CoverRows/set(_:isOfFeed:of:)``.
     func setCover(_ picture: [UInt8]?, adding source: OriginURLs.Source? = nil) throws {
         try stored.withLock { stored in
             guard source == nil || !isRetired.withLock({ $0 }) else { throw Self.removed }
@@ -252,7 +252,7 @@ final class ResourceRecord: Sendable {
 
     /// Makes a feed's picture the resource's cover, unless the resource has a cover by now.
     ///
-    /// - Throws: as ``VaultStore/setCover(_:isOfFeed:of:)``.
+    /// - Throws: as ``CoverRows/set(_:isOfFeed:of:)``.
     func setFeedCover(_ picture: [UInt8]) throws {
         try stored.withLock { stored in
             guard var resource = stored, resource.coverTag == nil else { return }
@@ -271,11 +271,11 @@ final class ResourceRecord: Sendable {
         at start: Int64, of representation: RepresentationID, _ estimate: WriteEstimate
     ) throws -> SegmentWriter {
         do {
-            return try store.beginSegment(at: start, of: try resource(reading: representation), estimate)
+            return try store.segments.begin(at: start, of: try resource(reading: representation), estimate)
         } catch let error as VaultError where error.code == .changed {
             // The resource may just have been given another key. Read a pack's key again.
             if place != nil { _ = try load() }
-            return try store.beginSegment(at: start, of: try resource(reading: representation), estimate)
+            return try store.segments.begin(at: start, of: try resource(reading: representation), estimate)
         }
     }
 
@@ -290,7 +290,7 @@ final class ResourceRecord: Sendable {
     /// Opens a segment for reading.
     func reader(of segment: SegmentDescription) throws -> SegmentReader {
         guard let resource = stored.withLock({ $0 }), resource.mayHold(segment) else { throw SegmentFailure.missing }
-        return try store.reader(of: segment, resource: resource)
+        return try store.segments.reader(of: segment, resource: resource)
     }
 }
 
@@ -303,7 +303,7 @@ extension ResourceRecord {
     func beginReseal(run: Int64) throws -> Bool? {
         try stored.withLock { stored in
             guard var resource = stored else { return nil }
-            let isLeft = try store.beginReseal(&resource, run: run)
+            let isLeft = try SegmentReseal(store).begin(&resource, run: run)
             stored = resource
             return isLeft
         }
@@ -317,24 +317,24 @@ extension ResourceRecord {
 
     /// Reseals a segment.
     ///
-    /// - Throws: as ``VaultStore/reseal(_:of:)``.
+    /// - Throws: as ``SegmentReseal/reseal(_:of:)``.
     func reseal(_ task: ResealTask) throws -> [SegmentDescription]? {
         guard let resource = stored.withLock({ $0 }) else { return nil }
-        return try store.reseal(task, of: resource)
+        return try SegmentReseal(store).reseal(task, of: resource)
     }
 
     /// Returns the segments to join now; nil if there are none.
     func neighbours(excluding excluded: Set<SegmentID>, isWhole: Bool) throws -> [SegmentDescription]? {
         guard let resource = stored.withLock({ $0 }) else { return nil }
-        return try store.neighbours(of: resource, excluding: excluded, isWhole: isWhole)
+        return try SegmentJoin(store).next(of: resource, excluding: excluded, isWhole: isWhole)
     }
 
     /// Joins segments.
     ///
-    /// - Throws: as ``VaultStore/join(_:of:)``.
+    /// - Throws: as ``SegmentJoin/join(_:of:)``.
     func join(_ segments: [SegmentDescription]) throws -> SegmentDescription? {
         guard let resource = stored.withLock({ $0 }) else { return nil }
-        return try store.join(segments, of: resource)
+        return try SegmentJoin(store).join(segments, of: resource)
     }
 
     /// Removes the resource's older keys.
@@ -344,7 +344,7 @@ extension ResourceRecord {
         try stored.withLock { stored in
             guard var resource = stored else { return nil }
             defer { stored = resource }
-            return try store.finishReseal(&resource)
+            return try SegmentReseal(store).finish(&resource)
         }
     }
 }

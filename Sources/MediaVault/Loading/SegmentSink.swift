@@ -51,7 +51,7 @@ final class SegmentSink {
     func close() throws {
         guard let writer = writer.take() else { return }
         let end = writer.end
-        let segment = try loader.store.close(writer)
+        let segment = try loader.store.segments.close(writer)
         writing = nil
         if let segment {
             noteSealed(segment)
@@ -72,7 +72,7 @@ final class SegmentSink {
         defer { writing = nil }
         guard let writer = writer.take() else { return writing }
         // Complete blocks are kept if they can be made durable; if not, the store invalidates them.
-        guard let segment = try? loader.store.close(writer) else { return writing }
+        guard let segment = try? loader.store.segments.close(writer) else { return writing }
         noteSealed(segment)
         return nil
     }

@@ -191,7 +191,7 @@ final class ManifestPlayback: Sendable {
             try store.index.resources.find(id).map { $0.resourceClass == .cache && $0.metadata.mode == nil } ?? false
         }
         guard isOnlyPlayed else { return }
-        _ = try? await loaders.remove(resource.reference) { store, id in try store.remove(id) }
+        _ = try? await loaders.remove(resource.reference) { store, id in try store.resources.remove(id) }
         // The removal ends the loader, so the next loader becomes the owner of what is remembered.
         let (loader, lease) = try loaders.use(resource)
         defer { withExtendedLifetime(lease) {} }

@@ -23,7 +23,7 @@ extension MediaBytes {
     init?(_ resource: StoredResource, in store: VaultStore) {
         guard let length = resource.serving?.info.information.length else { return nil }
         self.init(length: length) { position, count in
-            try store.bytes((0..<length).clamped(to: position..<position + Int64(count)), of: resource)
+            try store.segments.bytes((0..<length).clamped(to: position..<position + Int64(count)), of: resource)
         }
     }
 }

@@ -83,7 +83,8 @@ extension DownloadQueue {
             } else {
                 added += 1
                 let download = QueuedDownload(
-                    try SecureRandom.identifier("download id"), order.order, title: order.title, added: store.now(),
+                    try SecureRandom.identifier("download id"), order.order, title: order.title,
+                    added: store.index.now(),
                     position: position)
                 entries.append((download, true))
             }

@@ -58,7 +58,7 @@ extension DownloadQueue {
 
     /// Starts the downloads that should run now, and returns the plan that chose them.
     private func startWhatIsDue() -> DownloadSchedule.Plan {
-        let now = Self.moment(store.now())
+        let now = Self.moment(store.index.now())
         var plan = DownloadSchedule.Plan()
         tell { state in
             guard !state.isEnded else { return }
@@ -104,7 +104,7 @@ extension DownloadQueue {
                 tell { state in
                     let before = state.running[download.id]?.heldBefore ?? progress.held
                     if state.running[download.id]?.heldBefore == nil {
-                        state.running[download.id]?.pace = DownloadPace(held: before, at: store.now())
+                        state.running[download.id]?.pace = DownloadPace(held: before, at: store.index.now())
                     }
                     state.running[download.id]?.heldBefore = before
                     state.list?.note(progress, of: download.id, revision: state.revision)
@@ -145,7 +145,7 @@ extension DownloadQueue {
             case .failure:
                 // A download that stops without being told to, because the vault closes, must not restart immediately.
                 var waiting = entry.download
-                if !isEnding { waiting.notBefore = store.now() + 1 }
+                if !isEnding { waiting.notBefore = store.index.now() + 1 }
                 tell { state in
                     state.list?.put(waiting, revision: state.revision)
                     state.list?.note(entry.progress, of: id, revision: state.revision)
@@ -177,7 +177,7 @@ extension DownloadQueue {
                     "\(entry.host) sent less than \(rate) bytes a second while others waited; the download continues "
                         + "behind them"))
             changed.notBefore =
-                store.now()
+                store.index.now()
                 + loaders.environment.retry.queueDelay(attempts: changed.attempts, chance: .random(in: 0...1))
             changed.attempts += 1
         }
@@ -211,10 +211,10 @@ extension DownloadQueue {
         changed.failure = QueuedDownload.Failure(error)
         switch retry {
         case .no: changed.state = .failed
-        case .soon: changed.notBefore = store.now() + 1
+        case .soon: changed.notBefore = store.index.now() + 1
         case .after(let seconds):
             changed.attempts = attempts + 1
-            changed.notBefore = store.now() + seconds
+            changed.notBefore = store.index.now() + seconds
         }
         let written = changed
         await keep(written, entry.progress)

@@ -16,6 +16,6 @@ extension DownloadQueue {
     func isWithinHours() async -> Bool {
         guard (try? await load()) != nil else { return false }
         let hours = state.withLock { $0.settings.hours }
-        return hours?.contains(secondOfDay: Self.moment(store.now()).secondOfDay) ?? true
+        return hours?.contains(secondOfDay: Self.moment(store.index.now()).secondOfDay) ?? true
     }
 }

@@ -98,7 +98,7 @@ struct ReadinessInspection: Sendable {
         let segments = try segments(of: resource, &opening)
         for (_, segment) in segments {
             do throws(FileFailure) {
-                if try store.segments.size(of: segment.id) < segment.fileSize { opening.missingFiles += 1 }
+                if try store.segmentFiles.size(of: segment.id) < segment.fileSize { opening.missingFiles += 1 }
             } catch {
                 if error.kind == .notFound { opening.missingFiles += 1 } else { opening.unreadable += 1 }
             }
@@ -107,7 +107,7 @@ struct ReadinessInspection: Sendable {
         for index in Self.sample(of: segments.count) {
             let (owner, segment) = segments[index]
             do {
-                let reader = try store.reader(of: segment, resource: owner)
+                let reader = try store.segments.reader(of: segment, resource: owner)
                 for block in Set([0, segment.blockCount - 1]) {
                     opening.unopened += try reader.badBlocks(in: block..<block + 1, of: segment).count
                 }

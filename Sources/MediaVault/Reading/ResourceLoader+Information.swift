@@ -35,7 +35,7 @@ extension ResourceLoader {
     /// - Throws: ``OriginFailure``; `CancellationError`.
     private func askHead() async throws -> ContentInformation? {
         guard contact.answersHead else { return nil }
-        let time = store.now()
+        let time = store.index.now()
         let (url, fields, reach) = urls.current
         let request = OriginRequest(
             url: url, method: .head, fields: fields?.sent(to: url) ?? HeaderFields(), reach: reach)

@@ -120,11 +120,11 @@ final class QuotaEnforcer: Sendable {
         let hasSpace = try? await pool.run {
             let limits = store.quota.limits
             if case .set(let first, let last, let time) = finding {
-                try? store.correctAccessTimes(from: first, through: last, to: time)
+                try? store.resources.correctAccessTimes(from: first, through: last, to: time)
             }
             if isAgeDue, isSteady, limits.age != nil { _ = try? store.quota.prune(StorageLimits(maxAge: limits.age)) }
             if isSizeDue, store.quota.exceedsLimits { _ = try? store.quota.prune(limits) }
-            if isAgeDue { store.finishPendingWork() }
+            if isAgeDue { Recovery(store).finishPendingWork() }
             return try lastRefusal.map { try store.quota.hasSpace(after: $0) } ?? true
         }
         let passing = loaders.contains { $0.look { $0.isPassingThrough } }
@@ -140,7 +140,7 @@ final class QuotaEnforcer: Sendable {
     }
 
     private func lookAtClock(_ now: ContinuousClock.Instant) -> (WallClockMonitor.Finding, isSteady: Bool) {
-        let wall = store.now()
+        let wall = store.index.now()
         return clock.withLock { ($0.look(wall: wall, uptime: now), $0.isSteady(at: now)) }
     }
 

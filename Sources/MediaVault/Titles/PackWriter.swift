@@ -96,7 +96,7 @@ final class PackWriter: Sendable {
         if let pack = knownPack { return pack }
         let (store, title, resourceClass) = (store, title, resourceClass)
         let stored = try await pool.run {
-            try store.addPack(
+            try store.resources.addPack(
                 of: title.key.bytes, url: title.reference.url.absoluteString, resourceClass: resourceClass)
         }
         let (loader, lease) = try loaders.use(stored)
@@ -137,12 +137,12 @@ final class PackWriter: Sendable {
 
     private func part(_ file: BufferedFile, of record: ResourceRecord, at offset: Int64) throws -> PackedPart {
         var metadata = ResourceMetadata(
-            url: file.source.url.absoluteString, cacheKey: record.key.bytes, created: store.now())
+            url: file.source.url.absoluteString, cacheKey: record.key.bytes, created: store.index.now())
         metadata.fields = file.source.fields
         metadata.isDerived = file.source.reach == .publicOnly
         metadata.serving = try SecureRandom.identifier("representation id")
         let info = RepresentationInfo(
-            sequence: 1, information: file.information, retrieved: store.now(), freshness: file.freshness)
+            sequence: 1, information: file.information, retrieved: store.index.now(), freshness: file.freshness)
         guard let part = PackedPart(record.id, metadata, info, at: offset), part.range.length == file.bytes.count else {
             throw VaultError(.storage, "a part of a title is too large to be stored with others; fetch it again")
         }
@@ -184,7 +184,7 @@ final class PackWriter: Sendable {
 
     private func checkpoint(_ work: inout Work, _ pack: Pack) throws {
         guard var writer = work.writer.take() else { return }
-        try commit(&work) { try store.checkpoint(&writer, recording: &$0, in: pack.record.id) }
+        try commit(&work) { try store.segments.checkpoint(&writer, recording: &$0, in: pack.record.id) }
         work.writer = consume writer
     }
 
@@ -193,7 +193,7 @@ final class PackWriter: Sendable {
         var closing: SegmentWriter? = consume writer
         try commit(&work) { waiting in
             guard let writer = closing.take() else { return [] }
-            return try store.close(writer, recording: &waiting, in: pack.record.id)
+            return try store.segments.close(writer, recording: &waiting, in: pack.record.id)
         }
     }
 
@@ -216,7 +216,7 @@ extension BufferedFile {
         while bytes.count < source.length { bytes += try source.bytes(at: Int64(bytes.count), of: store) }
         self.init(
             bytes: bytes, information: source.information,
-            freshness: loader.look(\.freshness) ?? Freshness(HeaderFields(), asked: store.now()),
+            freshness: loader.look(\.freshness) ?? Freshness(HeaderFields(), asked: store.index.now()),
             source: loader.urls.current)
     }
 }

@@ -159,7 +159,7 @@ final class PartFetcher: Sendable {
         let (record, owner) = (loader.record, title.resource)
         guard let metadata = record.metadata, metadata.partOf.contains(owner.key.bytes), !metadata.isOwn else { return }
         if metadata.partOf == [owner.key.bytes] {
-            _ = try? await loaders.remove(resource) { store, id in try store.remove(id) }
+            _ = try? await loaders.remove(resource) { store, id in try store.resources.remove(id) }
         } else {
             try? await loader.pool.run {
                 try record.changeTitles(.leave(owner.id)) { $0.partOf.removeAll { $0 == owner.key.bytes } }

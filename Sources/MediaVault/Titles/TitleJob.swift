@@ -193,7 +193,7 @@ final class TitleJob: Sendable {
     }
 
     private func remove(_ resource: NamedResource) async throws {
-        _ = try await loaders.remove(resource) { store, id in try store.remove(id) }
+        _ = try await loaders.remove(resource) { store, id in try store.resources.remove(id) }
     }
 
     private func fetch(_ held: HeldManifest, _ selection: RenditionSelection, _ title: TitleOwner) async throws {
@@ -212,7 +212,7 @@ final class TitleJob: Sendable {
         let expected = TitleTally.size(atRates: chosen.renditions.compactMap(\.bandwidth), for: duration)
         var record = Title(
             manifest: chosen, selection: selection, duration: duration, resources: 1 + lists.count + plan.parts.count,
-            fetched: title.loader.store.now())
+            fetched: title.loader.store.index.now())
         let before = lists.reduce(Int64(held.byteCount)) { $0 + Int64($1.byteCount) }
         let parts = PartFetcher(
             plan, of: title, reach, loaders, options, rate, expected: expected.map { max(0, $0 - before) })

@@ -20,7 +20,7 @@ struct TitleParts: Sendable {
     func setClass(_ resourceClass: ResourceClass, of resource: NamedResource, only: ResourceClass? = nil) async throws {
         let (store, loaders) = (store, loaders)
         let changed = try await pool.run {
-            let ids = try store.setClass(resourceClass, ofPartsOf: resource.id, only: only)
+            let ids = try store.resources.setClass(resourceClass, ofPartsOf: resource.id, only: only)
             let changed = ids.flatMap(loaders.loaders(reading:))
             for loader in changed { loader.record.noteClass(resourceClass, only: nil) }
             return changed

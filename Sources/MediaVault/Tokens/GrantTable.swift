@@ -83,7 +83,7 @@ final class GrantTable: Sendable {
     func grant(_ id: GrantID) -> AccessGrant? { state.withLock { $0.grants[id] } }
 
     /// Returns whether neither a grant nor the token with which it was created has ended.
-    func isCurrent(_ grant: AccessGrant) -> Bool { isCurrent(grant, at: store.now()) }
+    func isCurrent(_ grant: AccessGrant) -> Bool { isCurrent(grant, at: store.index.now()) }
 
     /// Returns whether neither a grant nor the token with which it was created has ended at a given time.
     func isCurrent(_ grant: AccessGrant, at now: Int64) -> Bool {
@@ -161,7 +161,7 @@ final class GrantTable: Sendable {
         if let name { try AccessGrant.check(name: name) }
         return try changing.withLock { _ in
             let known = state.withLock { Array($0.grants.values) }
-            let now = store.now()
+            let now = store.index.now()
             var void = Set(known.filter { isVoid($0, era: era, now: now) }.map(\.id))
             if kind.family == .sessions { void.formUnion(Self.excess(of: kind, among: known, without: void)) }
             let others = known.filter { !void.contains($0.id) }
@@ -191,7 +191,7 @@ final class GrantTable: Sendable {
     func revoke(_ ids: [GrantID], isAll: Bool = false) throws -> Int {
         let count = try remove(ids, isAll: isAll)
         do {
-            try store.backUpCatalog(forgetting: true)
+            try store.catalogBackup.write(forgetting: true)
         } catch let error as VaultError {
             throw VaultError(
                 error.code,
@@ -230,7 +230,7 @@ final class GrantTable: Sendable {
 
     /// Deletes the grants of another era, and those that expired long ago. Blocks.
     func removeVoid(era: [UInt8]) throws {
-        let now = store.now()
+        let now = store.index.now()
         let void = state.withLock { Array($0.grants.values) }.filter { isVoid($0, era: era, now: now) }
         // These grants are void in an older backup, too, so no new backup is needed.
         if !void.isEmpty { _ = try remove(void.map(\.id)) }

@@ -43,7 +43,7 @@ extension Vault {
         guard loaders.environment.mode.current.allowsRequests, await downloads.isWithinHours(),
             let known = try? await subscriptions().subscriptions
         else { return }
-        for subscription in SyncSchedule.due(known, at: store.now()) where !Task.isCancelled {
+        for subscription in SyncSchedule.due(known, at: store.index.now()) where !Task.isCancelled {
             do {
                 let report = try await sync(subscription.shortID, queues: true)
                 tell(report.subscription, report.failure)

@@ -42,7 +42,7 @@ extension Vault {
     ) async throws -> IssuedToken {
         try requireOwner(to: "creates tokens")
         try requireFuture(expires)
-        let (grants, tokens, now) = (grants, tokens, store.now())
+        let (grants, tokens, now) = (grants, tokens, store.index.now())
         return try await pool.run {
             let grant = try grants.issue(.token(scope), name: name, expires: expires, era: tokens.era)
             let text = tokens.token(of: grant, .api(scope))
@@ -72,7 +72,7 @@ extension Vault {
     ) async throws -> IssuedLinks {
         try requireOwner(to: "creates named links")
         try requireFuture(expires)
-        let (grants, tokens, now) = (grants, tokens, store.now())
+        let (grants, tokens, now) = (grants, tokens, store.index.now())
         // A named link never leads to another named link, because that one could be revoked separately.
         let targets = references.map { tokens.resolvingPlaybackLinks($0) }
         // Reject unusable references before anything is written.
@@ -117,7 +117,7 @@ extension Vault {
 
     /// Returns the grants of a family that are not revoked, the oldest first, without sessions that have ended.
     package func issued(_ family: AccessGrant.Family) -> [AccessGrant] {
-        let now = store.now()
+        let now = store.index.now()
         return grants.grants(of: tokens.era).filter { grant in
             grant.kind.family == family && (family != .sessions || grants.isCurrent(grant, at: now))
         }
@@ -215,7 +215,7 @@ extension Vault {
     }
 
     private func requireFuture(_ expires: Int64?) throws {
-        guard expires ?? .max > store.now() else {
+        guard expires ?? .max > store.index.now() else {
             throw VaultError(.invalidArgument, "the time of expiry has passed; give a later one")
         }
     }

@@ -16,7 +16,7 @@ extension Vault {
     /// - Throws: ``VaultError`` with code `invalidArgument` if an option is out of bounds; `storage` or `integrity` if
     ///   the index cannot be read; `closed` if the vault is closed.
     public func readiness(_ options: ReadinessOptions = ReadinessOptions()) async throws -> ReadinessReport {
-        let (store, now) = (store, store.now())
+        let (store, now) = (store, store.index.now())
         try options.check()
         let limits = try await quota.limitsInForce()
         let inspection = ReadinessInspection(
@@ -28,7 +28,7 @@ extension Vault {
         whole.access = (issuedLinks + issuedTokens).filter(\.isForPlayers)
         let running = keys.lock.act
         whole.keyOperation = try await pool.run {
-            try running ?? store.unfinishedOperation()
+            try running ?? Shreds(store).unfinishedOperation()
                 ?? (store.index.settings().resealOrder == nil ? nil : .reseal)
         }
         whole.verification = try await pool.run {

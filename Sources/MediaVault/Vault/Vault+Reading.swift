@@ -22,7 +22,7 @@ extension Vault {
     /// Returns all requested bytes if they are held and fresh, and if the resource was read recently; otherwise nil.
     package func held(_ resource: NamedResource, range: RequestedRange) -> HeldMedia? {
         guard let loader = loaders.loaderInUse(resource.id),
-            let found = loader.look({ $0.held(range, now: store.now()) }),
+            let found = loader.look({ $0.held(range, now: store.index.now()) }),
             loader.mayGive(found.information, for: resource.reference)
         else { return nil }
         return HeldMedia(found: found, resource: resource, loader: loader)
@@ -38,7 +38,7 @@ extension Vault {
         guard held.isOneRun(atMost: place.count), let reader = loader.opened.reader(of: segment.id),
             let isOpen = try? unsafe reader.open(range, of: segment, into: place, mayWait: false), isOpen
         else { return false }
-        let now = store.now()
+        let now = store.index.now()
         loader.urls.give(held.resource.reference)
         noteAccess(of: loader, at: now)
         answers.note([ByteTrace(range, .vault)], of: held.resource.id, at: now)

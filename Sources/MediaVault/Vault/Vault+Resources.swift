@@ -138,7 +138,7 @@ extension Vault {
         let resource = try await name(reference)
         // Empty the queue first, so that the removed title is not fetched again, whatever happens in between.
         try await downloads.forget(resource)
-        return try await loaders.remove(resource, byOwner: true) { store, id in try store.remove(id) }
+        return try await loaders.remove(resource, byOwner: true) { store, id in try store.resources.remove(id) }
     }
 
     /// Returns whether the key of a removed resource may still be in the index, its log or `catalog.backup`.
@@ -146,7 +146,7 @@ extension Vault {
     /// The key is erased within a minute, or when the vault is closed. If that fails, the next owner erases it.
     public func hasPendingErasure() async throws -> Bool {
         let store = store
-        return try await pool.run { try store.hasPendingErasure() }
+        return try await pool.run { try store.erasure.isPending() }
     }
 
     /// Exempts a resource, or a title with all its parts, from all limits. Missing bytes are stored when they are read
@@ -195,7 +195,7 @@ extension Vault {
         try await loaders.requireOwnRows(of: resource)
         let reading = loader(of: id)
         let isKnown = try await pool.run {
-            let isKnown = try store.setClass(resourceClass, of: id, only: only)
+            let isKnown = try store.resources.setClass(resourceClass, of: id, only: only)
             reading?.record.noteClass(resourceClass, only: only)
             return isKnown
         }

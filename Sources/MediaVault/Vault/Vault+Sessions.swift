@@ -43,7 +43,7 @@ extension Vault {
         endingFormer former: SessionSecret?
     ) async throws -> BegunSession {
         try requireSessions()
-        let (grants, tokens, viewers, now) = (grants, tokens, viewers, store.now())
+        let (grants, tokens, viewers, now) = (grants, tokens, viewers, store.index.now())
         let era = era ?? tokens.signInEra
         let former = former.flatMap { tokens.access(bySession: $0, now: now)?.grant }
         return try await pool.run {

@@ -83,7 +83,7 @@ extension Vault {
                 .busy, "the vault has \(Subscription.maxCount) subscriptions, and no room for more; remove some")
         }
         return Subscription(
-            try SecureRandom.identifier("subscription id"), source, choices, added: store.now())
+            try SecureRandom.identifier("subscription id"), source, choices, added: store.index.now())
     }
 
     /// Removes a subscription. If `removesTitles` is true, the titles that only this subscription brought are removed,

@@ -67,7 +67,7 @@ extension Vault {
         _ given: Subscription, _ list: Result<SyncList, any Error>, queues: Bool, _ isDryRun: Bool
     ) async throws -> SyncReport {
         var subscription = given
-        subscription.lastRun = store.now()
+        subscription.lastRun = store.index.now()
         var written = subscription
         do {
             var report = try await decide(&subscription, list.get())
@@ -107,7 +107,8 @@ extension Vault {
         subscription.failures = error == nil ? 0 : subscription.failures + 1
         subscription.nextRun = subscription.choices.interval.map {
             SyncSchedule.next(
-                after: store.now(), interval: $0, failures: subscription.failures, error, chance: .random(in: 0...1))
+                after: store.index.now(), interval: $0, failures: subscription.failures, error,
+                chance: .random(in: 0...1))
         }
     }
 

@@ -52,7 +52,7 @@ public final class Vault: Sendable {
     public static let version = "0.1.0"
 
     /// The time on this vault's wall clock, in seconds since 1970. The service uses the same clock.
-    package var now: Int64 { store.now() }
+    package var now: Int64 { store.index.now() }
 
     private init(store: VaultStore, keyringFile: String, options: VaultOptions, isUnlockOnVaultDisk: Bool) {
         self.store = store
@@ -70,7 +70,7 @@ public final class Vault: Sendable {
             (origin, ownOrigin) = (PatientOrigin(given, limit: options.retry.silenceLimit), nil)
         } else {
             var configuration = CurlConfiguration(userAgent: "MediaVault/\(Self.version)")
-            configuration.now = store.now
+            configuration.now = store.index.now
             configuration.allowsPrivate = { names.allows(host: $0) }
             configuration.network = { () throws(OriginFailure) in try network.current() }
             configuration.environment = ProxyEnvironment(ProcessInfo.processInfo.environment)
@@ -172,7 +172,7 @@ public final class Vault: Sendable {
         let removed = loaders.environment.removed
         // Everything that matters has already been committed; the next owner would do whatever fails here.
         try? await pool.run {
-            try store.touch(visited)
+            try store.resources.touch(visited)
             try? grants.writeUses()
             try? viewers.writePositions()
             try? removed.write(to: store)
@@ -291,7 +291,7 @@ public final class Vault: Sendable {
     func reader(
         _ opening: Opening, of reference: MediaReference, _ loader: ResourceLoader, _ lease: LoaderLease
     ) -> MediaReader {
-        noteAccess(of: loader, at: store.now())
+        noteAccess(of: loader, at: store.index.now())
         return MediaReader(opening, of: reference, loader: loader, lease: lease)
     }
 
@@ -349,9 +349,9 @@ public final class Vault: Sendable {
                 try viewers.followResources()
                 try removed.write(to: store)
                 try viewers.writePositionsIfDue(now: now)
-                try store.touch(visited)
+                try store.resources.touch(visited)
                 try store.flushCounters()
-                try store.backUpCatalogIfDue(now: now)
+                try store.catalogBackup.writeIfDue(now: now)
             }
         } catch {
             // Periodic work that failed is tried again a second later.

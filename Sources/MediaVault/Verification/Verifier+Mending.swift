@@ -15,7 +15,7 @@ extension Verifier {
         }
         try await pool.run {
             let size = try SegmentRows(store.index).fileBytes(of: segment)
-            try store.invalidate(segment, size: size, for: failure)
+            try store.segments.invalidate(segment, size: size, for: failure)
         }
         store.changes.note(resource)
     }
@@ -27,7 +27,7 @@ extension Verifier {
         let loader = loaders.loader(of: claimed.resource)
         guard loader?.isIdle ?? true else { return false }
         let (store, segment) = (store, claimed.segment)
-        guard try await pool.run({ try store.adopt(segment) }) else { return false }
+        guard try await pool.run({ try UnindexedFiles(store).adopt(segment) }) else { return false }
         store.changes.note(claimed.resource)
         if let loader, loader.record.representation == segment.representation {
             loader.change { state in
@@ -88,7 +88,7 @@ extension Verifier {
             let start = part.range.lowerBound + range.lowerBound
             var writer = try record.beginSegment(at: start, of: representation, WriteEstimate())
             try writer.append(bytes.prefix(Int(range.length)), in: store, WriteEstimate())
-            return try store.close(writer)
+            return try store.segments.close(writer)
         }
         guard let segment, segment.length == range.length else {
             throw VaultError(.diskFull, "\(url) could not be stored; free some space and verify again")

@@ -14,7 +14,7 @@ extension Verifier {
 
     /// Restores rows that only `catalog.backup` still has intact, before anything that does not open is given up.
     mutating func restore() async throws {
-        let found = try await blocking { try $0.restoreFromBackup() }
+        let found = try await blocking { try CatalogRestore($0).run() }
         for (kind, count) in [(DamageClass.resource, found.resources), (.row, found.rows), (.record, found.records)]
         where count > 0 {
             report.note(kind, count, isMended: true)
@@ -115,7 +115,7 @@ extension Verifier {
     /// if no repair can restore it.
     private func restoration(of id: ResourceID, _ what: String) async throws -> String? {
         do {
-            let canRestore = try await blocking { try $0.canRestore(id) }
+            let canRestore = try await blocking { try CatalogRestore($0).canRestore(id) }
             return canRestore ? "\(what), but can be restored; a repair restores it" : nil
         } catch let error as VaultError where [.storage, .owned].contains(error.code) {
             return "\(what), and what would restore it cannot be read now: \(error.message)"
@@ -176,7 +176,7 @@ extension Verifier {
             problem = "no key opens its rows; a repair removes it"
         } else if loaders.removeIfIdle(id) {
             do {
-                _ = try await blocking { try $0.remove(id) }
+                _ = try await blocking { try $0.resources.remove(id) }
             } catch let error as VaultError where error.code == .storage {
                 problem = error.message
             }
@@ -231,7 +231,7 @@ extension Verifier {
                 let resource =
                     resource.keys[segment.keyNumber] == nil
                     ? try store.index.resources.find(resource.id) ?? resource : resource
-                let reader = try store.reader(of: segment, resource: resource)
+                let reader = try store.segments.reader(of: segment, resource: resource)
                 return (reader, try reader.fileSize())
             }
             let bad = try await badBlocks(of: segment, reader).subtracting(row.badBlocks)
@@ -316,7 +316,7 @@ extension Verifier {
             return false
         }
         let isWhole = try await recreateRow(segment.id) ?? false
-        if !isWhole { try await blocking { try $0.cut(segment) } }
+        if !isWhole { try await blocking { try UnindexedFiles($0).cut(segment) } }
         ledger.noteRepaired(.size)
         return isWhole
     }
@@ -354,7 +354,9 @@ extension Verifier {
         let isWhole = options.repairs ? try await recreateRow(id) : nil
         report.note(.row, isMended: isWhole != nil)
         if isWhole == false {
-            try await blocking { try $0.invalidate(id, size: SegmentRows($0.index).fileBytes(of: id), for: .foreign) }
+            try await blocking {
+                try $0.segments.invalidate(id, size: SegmentRows($0.index).fileBytes(of: id), for: .foreign)
+            }
         }
     }
 }

@@ -49,7 +49,7 @@ struct Verifier {
             try await restore()
             // Files that were quarantined before their rows were restored are taken back, and checked again with the
             // others.
-            _ = try await blocking { try $0.takeBackQuarantined() }
+            _ = try await blocking { try UnindexedFiles($0).takeBackQuarantined() }
         }
         try await count()
         progress()
@@ -172,7 +172,7 @@ struct Verifier {
 extension Verifier {
     /// Checks the files that are not in the index and whose names begin with this byte.
     mutating func checkFiles(in byte: UInt8) async throws {
-        let files = try await blocking { try $0.unindexedFiles(in: byte) }
+        let files = try await blocking { try UnindexedFiles($0).names(in: byte) }
         for id in files.segments { try await check(orphan: id, in: byte) }
         for name in files.others { try await putAside(name, in: byte) }
     }
@@ -204,7 +204,7 @@ extension Verifier {
     /// Returns the segment in a file if the file is a complete segment by its own header, and no other segment holds
     /// its bytes; otherwise nil.
     mutating func intactSegment(of id: SegmentID) async throws -> ClaimedSegment? {
-        guard let claimed = try await blocking({ try $0.claim(of: id) }), claimed.fits,
+        guard let claimed = try await blocking({ try UnindexedFiles($0).claim(of: id) }), claimed.fits,
             try await badBlocks(of: claimed.segment, claimed.reader).isEmpty,
             try await rows({ try $0.isGap(claimed.segment) })
         else { return nil }
@@ -223,7 +223,7 @@ extension Verifier {
         report.orphans.strange += 1
         guard options.repairs else { return }
         do {
-            try await blocking { try $0.putAside(name, in: byte) }
+            try await blocking { try UnindexedFiles($0).putAside(name, in: byte) }
             report.orphans.quarantined += 1
         } catch let error as VaultError where error.code == .storage {
             // The file stays in place, which is harmless.

@@ -29,7 +29,7 @@ extension Viewers {
         try store.requireOwner(to: "remembers positions")
         guard
             let position = PlaybackPosition(
-                title: title, position: position, duration: duration, changed: max(0, store.now()))
+                title: title, position: position, duration: duration, changed: max(0, store.index.now()))
         else {
             throw VaultError(
                 .invalidArgument, "a position and a duration must be between 0 and 36000000 seconds")

@@ -43,7 +43,7 @@ extension Viewers {
         let line = known.flatMap { viewer in device(viewer).map { _ in SignInLine.viewer(viewer.id) } }
         return try await signIns.run(from: line ?? .address(address)) { [self] in
             try await pool.run { [self] in
-                let now = store.now()
+                let now = store.index.now()
                 heal(name, at: now)
                 let viewer = viewer(named: name)
                 let place = place(viewer)
@@ -58,7 +58,7 @@ extension Viewers {
                     isRight = false
                 }
                 guard isRight, let viewer else {
-                    noteWrong(viewer?.id, name, from: place, address, at: store.now())
+                    noteWrong(viewer?.id, name, from: place, address, at: store.index.now())
                     throw Self.wrongNameOrPIN
                 }
                 return try noteRight(viewer, from: place)

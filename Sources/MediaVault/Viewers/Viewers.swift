@@ -225,7 +225,7 @@ public final class Viewers: Sendable {
     ) async throws -> Viewer {
         try await pool.run { [self] in
             let viewer = try changing.withLock { _ in
-                let viewer = try body(state.withLock { $0.viewers }, store.now())
+                let viewer = try body(state.withLock { $0.viewers }, store.index.now())
                 try write(viewer)
                 return viewer
             }

@@ -99,7 +99,7 @@ package final class AuditLog: Sendable {
             let last = max(
                 try Self.sequence(before: end, in: file, by: store.keyring), store.keyring.receiptSequence)
             let receipt = Content(act: .destroy, outcome: .destroyed, resources: resources).receipt(
-                after: last, current: store.keyring.currentGeneration, time: store.now())
+                after: last, current: store.keyring.currentGeneration, time: store.index.now())
             let line = try Self.line(receipt, after: end, signedBy: store.keyring)
             try store.withDiskSpace {
                 try Self.translating(failure) { () throws(FileFailure) in try file.append(line, at: end) }
@@ -251,7 +251,7 @@ extension AuditLog {
         }
         if let last = receipts.map(\.sequence).max(), last > anchor.sequence {
             try writing.withLock { _ in
-                try store.changeKeyring(at: place, isRemembered: false) { edit in
+                try place.changeKeyring(of: store, isRemembered: false) { edit in
                     edit.document.receiptSequence = max(edit.document.receiptSequence, last)
                 }
             }

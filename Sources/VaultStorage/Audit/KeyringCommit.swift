@@ -40,7 +40,7 @@ struct KeyringCommit {
                 // Receipt: it must be durable before the keyring counts it.
                 let new = receipt.receipt(
                     after: max(last, editing.document.receiptSequence), current: Int(editing.document.current),
-                    time: store.now())
+                    time: store.index.now())
                 line = try AuditLog.line(new, after: end, signedBy: store.keyring, with: editing)
                 editing.document.receiptSequence = new.sequence
                 return (result, new)
@@ -78,16 +78,16 @@ struct KeyringCommit {
     }
 }
 
-extension VaultStore {
-    /// Changes the keyring without logging a receipt.
+extension KeyringPlace {
+    /// Changes the keyring of a vault without logging a receipt.
     ///
     /// - Parameter isRemembered: whether the index requires, from then on, a keyring at least as new as this one.
     /// - Throws: the same errors as ``KeyringCommit/run(_:)``.
     package func changeKeyring<Result>(
-        at place: KeyringPlace, isRemembered: Bool = true, _ edit: (inout KeyringEdit) throws -> Result
+        of store: VaultStore, isRemembered: Bool = true, _ edit: (inout KeyringEdit) throws -> Result
     ) throws -> Result {
-        let result = try keyring.change(reading: place.read, edit) { try $0.write(to: place, of: self) }
-        if isRemembered { try withDiskSpace { try index.recordKeyringRevision() } }
+        let result = try store.keyring.change(reading: read, edit) { try $0.write(to: self, of: store) }
+        if isRemembered { try store.withDiskSpace { try store.index.recordKeyringRevision() } }
         return result
     }
 }

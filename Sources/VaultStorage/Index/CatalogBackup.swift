@@ -42,7 +42,7 @@ package final class CatalogBackup: Sendable {
 
     /// Writes a new backup if 1 000 changes are pending, or if any are pending 10 minutes after the last write. After a
     /// failure, it retries a minute later.
-    func writeIfDue(now: ContinuousClock.Instant) throws {
+    package func writeIfDue(now: ContinuousClock.Instant = .now) throws {
         let isDue = state.withLock { state in
             guard state.changes > 0 else { return false }
             return state.changes >= 1000 && state.failures == 0
@@ -54,7 +54,7 @@ package final class CatalogBackup: Sendable {
     /// Writes a new backup beside the index.
     ///
     /// - Parameter forgetting: whether to replace the previous copy, too, so that nothing erased remains in either.
-    func write(forgetting: Bool = false, now: ContinuousClock.Instant = .now) throws {
+    package func write(forgetting: Bool = false, now: ContinuousClock.Instant = .now) throws {
         // Only one write runs at a time, because two would remove each other's half-written file.
         try writing.withLock { _ in
             let (changes, failures) = state.withLock { ($0.changes, $0.failures) }

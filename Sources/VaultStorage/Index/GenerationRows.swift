@@ -48,11 +48,22 @@ package struct GenerationRows {
         }
     }
 
-    /// Adds rows for generations that have none, marked as being retired.
+    /// Returns the generations that are being retired: those that the index marks as such, and those that it has
+    /// already removed.
+    package func retiring() throws -> [Int] {
+        let known = try generations()
+        let (all, retiring) = (Set(known.all), Set(known.retiring))
+        return index.keyring.activeGenerations.filter { number in
+            number != index.keyring.currentGeneration && (retiring.contains(number) || !all.contains(number))
+        }
+    }
+
+    /// Adds rows for generations that are being retired and have none, marked as such.
     ///
     /// Either their retirement was interrupted, or their rows were lost. In the latter case, resource keys that are
     /// only in the backup are restored under these generations, and rewrapped before the generations are destroyed.
-    func restoreRetiring(_ numbers: [Int]) throws {
+    func restoreRetiring() throws {
+        let numbers = try retiring()
         guard !numbers.isEmpty else { return }
         try index.write { db in for number in numbers { try GenerationRow.insert(number, isRetiring: true, db) } }
     }

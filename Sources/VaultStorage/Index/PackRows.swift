@@ -3,17 +3,6 @@ import GRDB
 import VaultCrypto
 package import VaultModel
 
-extension ResourceMetadata {
-    /// The prefix of a pack's cache key, which no cache key of a URL or a content id has.
-    private static let packPrefix = Array("pack:".utf8)
-
-    /// Returns a new cache key for a pack, which no URL produces.
-    package static func packKey(_ random: [UInt8]) -> [UInt8] { packPrefix + Hex.encode(random).utf8 }
-
-    /// Whether the resource is a pack, whose bytes are those of many small files.
-    package var isPack: Bool { cacheKey.starts(with: Self.packPrefix) }
-}
-
 /// The rows of the files in packs.
 ///
 /// A pack is a resource like any other, with one representation. The table `packedPart` records which of its bytes
@@ -21,7 +10,7 @@ extension ResourceMetadata {
 package struct PackRows {
     private let index: VaultIndex
 
-    package init(_ index: VaultIndex) { self.index = index }
+    init(_ index: VaultIndex) { self.index = index }
 
     // MARK: Reading
 

@@ -7,7 +7,7 @@ import VaultModel
 package struct RecordRows {
     private let index: VaultIndex
 
-    package init(_ index: VaultIndex) { self.index = index }
+    init(_ index: VaultIndex) { self.index = index }
 
     /// Takes a table's next records that are not yet sealed under the current generation, and seals them under it.
     ///

@@ -6,7 +6,7 @@ package import VaultModel
 package struct RepresentationRows {
     private let index: VaultIndex
 
-    package init(_ index: VaultIndex) { self.index = index }
+    init(_ index: VaultIndex) { self.index = index }
 
     /// Returns whether the information about the representation that a resource serves, if any, exists and opens.
     func opensServed(of resource: OpenedResource, _ db: Database) throws -> Bool {

@@ -7,7 +7,7 @@ package import VaultModel
 package struct ResourceRows {
     private let index: VaultIndex
 
-    package init(_ index: VaultIndex) { self.index = index }
+    init(_ index: VaultIndex) { self.index = index }
 
     // MARK: Reading
 

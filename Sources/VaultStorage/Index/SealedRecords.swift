@@ -132,8 +132,25 @@ extension ResourceMetadata {
     /// Whether ``partOf`` still has every title that was added to it.
     var namesAllTitles: Bool { partOf.count < Self.maxTitles }
 
+    /// Replaces the cache keys with their new forms.
+    mutating func rename(_ renamed: ([UInt8]) -> [UInt8]) {
+        cacheKey = renamed(cacheKey)
+        partOf = partOf.map(renamed)
+    }
+
     /// The maximum number of titles that a part records. If more titles share it, only the latest are recorded.
     private static let maxTitles = 64
+}
+
+extension ResourceMetadata {
+    /// The prefix of a pack's cache key, which no cache key of a URL or a content id has.
+    private static let packPrefix = Array("pack:".utf8)
+
+    /// Returns a new cache key for a pack, which no URL produces.
+    package static func packKey(_ random: [UInt8]) -> [UInt8] { packPrefix + Hex.encode(random).utf8 }
+
+    /// Whether the resource is a pack, whose bytes are those of many small files.
+    package var isPack: Bool { cacheKey.starts(with: Self.packPrefix) }
 }
 
 extension ResourceMetadata {

@@ -40,7 +40,7 @@ extension ResourceMetadata {
 package struct TitleCompleteness {
     private let index: VaultIndex
 
-    package init(_ index: VaultIndex) { self.index = index }
+    init(_ index: VaultIndex) { self.index = index }
 
     /// Records that a resource has lost bytes, in each title of which the resource is a part or the manifest.
     ///

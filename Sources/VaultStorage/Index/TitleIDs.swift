@@ -16,7 +16,7 @@ struct KeptIDs: Sendable {
 package struct TitleIDs {
     private let index: VaultIndex
 
-    package init(_ index: VaultIndex) { self.index = index }
+    init(_ index: VaultIndex) { self.index = index }
 
     /// The number of a new vault's locator, under which every title's id is the beginning of its resource id.
     private static let firstLocator = 1

@@ -7,7 +7,7 @@ package import VaultModel
 package struct TitleRows {
     private let index: VaultIndex
 
-    package init(_ index: VaultIndex) { self.index = index }
+    init(_ index: VaultIndex) { self.index = index }
 
     /// Returns a title's parts, in the order of their ids.
     package func parts(of title: ResourceID) throws -> [TitlePart] {

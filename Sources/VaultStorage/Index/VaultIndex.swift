@@ -14,7 +14,7 @@ package final class VaultIndex: Sendable {
     package var locator: Int { locatorInUse.load(ordering: .acquiring) }
     private let locatorInUse: Atomic<Int>
     /// The wall-clock time, in seconds since 1970.
-    let now: @Sendable () -> Int64
+    package let now: @Sendable () -> Int64
     /// The path of the index file, and the file's state when it was opened as immutable; nil if it was opened in any
     /// other way.
     private let closedFile: (path: String, stamp: FileStamp)?
@@ -92,7 +92,7 @@ package final class VaultIndex: Sendable {
     }
 
     static func connect(
-        to path: String, keyring: Keyring, readOnly: Bool, now: @escaping @Sendable () -> Int64 = WallClock.now
+        to path: String, keyring: Keyring, readOnly: Bool, now: @escaping @Sendable () -> Int64
     ) throws -> VaultIndex {
         VaultIndex(try IndexDatabase(at: path, keyring: keyring, readOnly: readOnly), keyring: keyring, now: now)
     }
@@ -101,8 +101,7 @@ package final class VaultIndex: Sendable {
     ///
     /// - Parameter stamp: the state of the file before it was opened.
     static func connect(
-        toClosed path: String, _ stamp: FileStamp, keyring: Keyring,
-        now: @escaping @Sendable () -> Int64 = WallClock.now
+        toClosed path: String, _ stamp: FileStamp, keyring: Keyring, now: @escaping @Sendable () -> Int64
     ) throws -> VaultIndex {
         let database = try IndexDatabase(at: nameForReadOnlyFolder(path), keyring: keyring, readOnly: true)
         return VaultIndex(database, keyring: keyring, now: now, closedFile: (path, stamp))

@@ -70,8 +70,7 @@ package struct Rewrap: Sendable {
             }
         }
         if !wrapped.isEmpty {
-            store.noteChange()
-            try store.withDiskSpace { try replace(wrapped) }
+            try store.mutate { _ in try replace(wrapped) }
         }
         done += wrapped.count
         return true

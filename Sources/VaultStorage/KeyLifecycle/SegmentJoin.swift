@@ -1,11 +1,15 @@
 package import VaultModel
 
-// Adjacent closed segments are resealed as one, so that many small files become few.
-extension VaultStore {
-    /// Joins adjacent closed segments that ``SegmentJoin`` chose.
+/// Reseals adjacent closed segments of a resource as one, so that many small files become few.
+package struct SegmentJoin {
+    private let store: VaultStore
+
+    package init(_ store: VaultStore) { self.store = store }
+
+    /// Joins adjacent closed segments that ``next(of:excluding:isWhole:)`` chose.
     ///
     /// The joined segment is sealed under a new id, written and synced. Then one transaction completes its row and
-    /// makes the old segments pending deletions. The old files stay until ``removeReplaced(_:by:)``.
+    /// makes the old segments pending deletions. The old files stay until ``SegmentReseal/removeReplaced(_:by:)``.
     ///
     /// - Returns: the segment that now holds the bytes; nil if there is no space for it beside the old ones, or if an
     ///   old segment has changed.
@@ -16,13 +20,13 @@ extension VaultStore {
         var joined = first
         joined.length = last.range.upperBound - first.start
         // The space must already be free, because nothing is evicted for a join.
-        let needed = joined.diskSize + StorageQuota.step + quota.limits.free
-        guard quota.account.freeBytes().map({ $0 >= needed }) ?? true,
-            quota.account.shortage(of: joined.diskSize) == nil
+        let needed = joined.diskSize + StorageQuota.step + store.quota.limits.free
+        guard store.quota.account.freeBytes().map({ $0 >= needed }) ?? true,
+            store.quota.account.shortage(of: joined.diskSize) == nil
         else {
             return nil
         }
-        return try resealRuns(old, as: [joined.range], of: resource, keepsLimits: true)?.first
+        return try SegmentReseal(store).resealRuns(old, as: [joined.range], of: resource, keepsLimits: true)?.first
     }
 
     /// Returns the segments of a resource that are to be joined next; nil if there are none.
@@ -30,19 +34,18 @@ extension VaultStore {
     /// - Parameters:
     ///   - excluded: the segments that could not be joined earlier.
     ///   - isWhole: whether every byte of the resource is held.
-    package func neighbours(
+    package func next(
         of resource: StoredResource, excluding excluded: Set<SegmentID>, isWhole: Bool
     ) throws -> [SegmentDescription]? {
         guard let serving = resource.serving else { return nil }
-        let closed = try SegmentRows(index).soundSegments(of: serving.id, key: resource.keyNumber).filter {
+        let closed = try SegmentRows(store.index).soundSegments(of: serving.id, key: resource.keyNumber).filter {
             !excluded.contains($0.id)
         }
-        return SegmentJoin.next(of: closed.map(\.range), isWhole: isWhole).map { Array(closed[$0]) }
+        return Self.next(of: closed.map(\.range), isWhole: isWhole).map { Array(closed[$0]) }
     }
-}
 
-/// Chooses the segments to join, as a pure function of the existing segments.
-package enum SegmentJoin {
+    // MARK: Choosing
+
     /// The maximum number of files that are joined into one.
     static let maxFiles = 256
 

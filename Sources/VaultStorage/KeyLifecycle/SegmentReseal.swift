@@ -1,9 +1,13 @@
 import VaultCrypto
 package import VaultModel
 
-// Resources whose keys may have leaked get new keys: the resource's rows are resealed first, then each segment, and the
-// old keys are deleted last.
-extension VaultStore {
+/// Gives new keys to resources whose keys may have leaked: the resource's rows are resealed first, then each segment, and
+/// the old keys are deleted last.
+package struct SegmentReseal {
+    private let store: VaultStore
+
+    package init(_ store: VaultStore) { self.store = store }
+
     /// The number of plaintext bytes that are opened and sealed at a time.
     private static let resealChunk: Int64 = 256 << 10
 
@@ -13,10 +17,10 @@ extension VaultStore {
     /// afterwards.
     ///
     /// - Returns: whether a segment remains to be resealed or an old key to be removed; nil if the resource is gone.
-    package func beginReseal(_ resource: inout StoredResource, run: Int64) throws -> Bool? {
+    package func begin(_ resource: inout StoredResource, run: Int64) throws -> Bool? {
         let id = resource.id
-        noteChange()
-        guard let begun = try withDiskSpace({ try ResealRows(index).beginReseal(id, run: run) }) else { return nil }
+        let begun = try store.mutate { index in try ResealRows(index).beginReseal(id, run: run) }
+        guard let begun else { return nil }
         // The representation in memory stays valid, because the rows of its segments are unchanged. It may be one that
         // has been begun and is not served yet.
         resource = begun.serving(resource.serving)
@@ -26,7 +30,7 @@ extension VaultStore {
     /// Reseals a closed segment under the key in use.
     ///
     /// A new file with a new id is written and synced; then one transaction replaces the old row with the new one. The
-    /// old file stays until ``removeResealed(_:for:)``.
+    /// old file stays until ``removeReplaced(_:by:)``.
     ///
     /// - Returns: the segments that now hold the bytes, one for each run of good blocks; nil if the old segment has
     ///   changed.
@@ -53,29 +57,29 @@ extension VaultStore {
         do {
             for run in runs {
                 let segment = try begun(at: run.lowerBound, like: first, of: resource)
-                let begin = { try SegmentRows(self.index).begin(segment, now: self.now()) }
-                try keepsLimits ? begin() : withDiskSpace(begin)
+                let begin = { try SegmentRows(store.index).begin(segment, now: store.index.now()) }
+                try keepsLimits ? begin() : store.withDiskSpace(begin)
                 new.append(segment)
                 let last = new.endIndex - 1
                 if keepsLimits {
                     var whole = new[last]
                     whole.length = run.length
-                    guard quota.account.reserve(whole.diskSize, for: whole.id) == nil else {
+                    guard store.quota.account.reserve(whole.diskSize, for: whole.id) == nil else {
                         throw VaultError(
                             .quotaExceeded, "no space to join segments; raise the limit, or remove something")
                     }
                 } else {
-                    quota.account.trackUncounted(new[last].id)
+                    store.quota.account.trackUncounted(new[last].id)
                 }
                 try copy(run, of: old, to: &new[last], resource)
             }
-            let exchange = { [new] in try SegmentRows(self.index).exchange(old, for: new) }
-            if try keepsLimits ? exchange() : withDiskSpace(exchange) { return new }
-            for segment in new { try discard(segment.id, keepsLimits: keepsLimits) }
+            let exchange = { [new] in try SegmentRows(store.index).exchange(old, for: new) }
+            if try keepsLimits ? exchange() : store.withDiskSpace(exchange) { return new }
+            for segment in new { try store.segments.discard(segment.id, keepsLimits: keepsLimits) }
             return nil
         } catch {
-            for segment in new { try discard(segment.id, keepsLimits: keepsLimits) }
-            throw Self.translated(error, "a segment cannot be resealed")
+            for segment in new { try store.segments.discard(segment.id, keepsLimits: keepsLimits) }
+            throw SegmentTable.translated(error, "a segment cannot be resealed")
         }
     }
 
@@ -84,20 +88,20 @@ extension VaultStore {
     ) throws -> SegmentDescription {
         SegmentDescription(
             id: try SecureRandom.identifier("segment id"), representation: old.representation,
-            keyNumber: resource.keyNumber, blockSize: Self.blockSize, start: start, length: 0)
+            keyNumber: resource.keyNumber, blockSize: VaultStore.blockSize, start: start, length: 0)
     }
 
     private func copy(
         _ run: ByteRange, of old: [SegmentDescription], to new: inout SegmentDescription, _ resource: StoredResource
     ) throws {
         guard let key = resource.keys[resource.keyNumber] else { throw IndexError.damaged }
-        var writer = try SegmentWriter(new, resourceKey: key.secret, file: try segments.create(new.id))
+        var writer = try SegmentWriter(new, resourceKey: key.secret, file: try store.segmentFiles.create(new.id))
         // Several blocks are written at a time, because a new segment that fails is abandoned as a whole.
         writer.blocksInRun = 8
         for segment in old {
             let part = segment.range.clamped(to: run)
             guard !part.isEmpty else { continue }
-            let reader = try reader(of: segment, resource: resource)
+            let reader = try store.segments.reader(of: segment, resource: resource)
             var position = part.lowerBound
             while position < part.upperBound {
                 let end = min(position + Self.resealChunk, part.upperBound)
@@ -113,31 +117,26 @@ extension VaultStore {
                 .diskFull, "the last block of a segment could not be written; free some space and try again")
         }
         try writer.synchronize()
-        try segments.synchronizeName(of: new.id)
+        try store.segmentFiles.synchronizeName(of: new.id)
         new = writer.segment
-        work.sealed.count(new.length)
-    }
-
-    /// Removes the file of a segment whose bytes are now held by other segments.
-    package func removeResealed(_ old: SegmentDescription, for new: [SegmentDescription]) {
-        removeReplaced([old], by: new)
+        store.work.sealed.count(new.length)
     }
 
     /// Removes the files of segments whose bytes are now held by other segments.
     package func removeReplaced(_ old: [SegmentDescription], by new: [SegmentDescription]) {
-        quota.account.track(old)
+        store.quota.account.track(old)
         // A file that cannot be removed now remains listed as a pending deletion.
-        _ = try? removal.removeFiles(of: old.map(\.id))
-        for segment in new { quota.account.settle(segment.id, size: segment.diskSize) }
+        _ = try? store.removal.removeFiles(of: old.map(\.id))
+        for segment in new { store.quota.account.settle(segment.id, size: segment.diskSize) }
     }
 
     /// Removes the old keys of a resource if none of its segments needs them any more.
     ///
     /// - Returns: whether the old keys were removed; false if a segment still needs one.
-    package func finishReseal(_ resource: inout StoredResource) throws -> Bool {
+    package func finish(_ resource: inout StoredResource) throws -> Bool {
         let current = resource
-        guard try withDiskSpace({ try ResealRows(index).dropOldKeys(of: current) }) else { return false }
-        noteChange()
+        guard try store.withDiskSpace({ try ResealRows(store.index).dropOldKeys(of: current) }) else { return false }
+        store.noteChange()
         resource = current.keeping(key: current.keyNumber)
         return true
     }
@@ -147,12 +146,11 @@ extension VaultStore {
     /// Records an order to reseal resources, which also includes those of an unfinished order.
     ///
     /// - Parameter log: the audit log that will get the receipts.
-    package func orderReseal(
+    package func order(
         of resources: Set<ResourceID>?, bytesPerSecond: Int64?, noting log: AuditLog
     ) throws -> ResealOrder {
         let after = try log.lastSequence()
-        noteChange()
-        return try withDiskSpace {
+        return try store.mutate { index in
             var order: ResealOrder?
             try index.changeSettings { settings in
                 let new = ResealOrder.order(
@@ -173,10 +171,10 @@ extension VaultStore {
     ///   keys, too. If the order names resources, each finished resource that it names gets a receipt; otherwise there
     ///   is one receipt for all.
     /// - Throws: ``VaultError`` if an old key may remain; the order then stays pending.
-    package func finishResealOrder(
+    package func finishOrder(
         _ order: ResealOrder, of finished: [ResourceID], noting log: AuditLog
     ) throws {
-        try erasure.erase()
+        try store.erasure.erase()
         let receipts = try log.receipts(after: order.after)
         if let named = order.resources {
             for id in finished where named.contains(id) && !order.isNoted(log.subject(of: id), in: receipts) {
@@ -185,8 +183,7 @@ extension VaultStore {
         } else if !order.isNoted(nil, in: receipts) {
             try log.note(.reseal, resources: Int64(finished.count))
         }
-        noteChange()
-        try withDiskSpace {
+        try store.mutate { index in
             try index.changeSettings { if $0.resealOrder?.run == order.run { $0.resealOrder = nil } }
         }
     }

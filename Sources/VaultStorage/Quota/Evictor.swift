@@ -12,21 +12,19 @@ final class Evictor: Sendable {
     private var rows: EvictionRows { EvictionRows(index) }
     private let account: QuotaAccount
     private let reserve: Reserve
-    private let now: @Sendable () -> Int64
     /// A closure that removes the files of segments that are pending deletion, and returns their bytes.
     private let removeFiles: @Sendable ([SegmentID]) throws -> Int64
     /// A closure that is called with the resources that lost segments, and the number of resources deleted.
     private let didEvict: @Sendable ([ResourceID], Int) -> Void
 
     init(
-        index: VaultIndex, account: QuotaAccount, reserve: Reserve, now: @escaping @Sendable () -> Int64,
+        index: VaultIndex, account: QuotaAccount, reserve: Reserve,
         removingFiles: @escaping @Sendable ([SegmentID]) throws -> Int64,
         reporting: @escaping @Sendable (_ resources: [ResourceID], _ deleted: Int) -> Void
     ) {
         self.index = index
         self.account = account
         self.reserve = reserve
-        self.now = now
         removeFiles = removingFiles
         didEvict = reporting
     }
@@ -180,8 +178,8 @@ final class Evictor: Sendable {
             }
         }
         if let age = limits.age {
-            try visit(readBefore: now() - age) { candidates in
-                try choose(EvictionPlan(olderThan: age, now: now(), of: candidates, inUse: chosen))
+            try visit(readBefore: index.now() - age) { candidates in
+                try choose(EvictionPlan(olderThan: age, now: index.now(), of: candidates, inUse: chosen))
                 return true
             }
         }
@@ -200,8 +198,8 @@ final class Evictor: Sendable {
         let early = max(0, age - time)
         let inUse = resourcesInUse
         var found: [(resource: ResourceID, accessed: Int64)] = []
-        try visit(readBefore: now() - early) { candidates in
-            for victim in EvictionPlan(olderThan: early, now: now(), of: candidates, inUse: inUse).victims
+        try visit(readBefore: index.now() - early) { candidates in
+            for victim in EvictionPlan(olderThan: early, now: index.now(), of: candidates, inUse: inUse).victims
             where victim.isWhole && found.count < limit {
                 found.append((victim.resource, victim.accessed))
             }
@@ -239,8 +237,8 @@ final class Evictor: Sendable {
         var gone = EvictionCounters()
         let inUse = resourcesInUse
         // Each resource is visited once, even if it keeps its row because it has a mode of its own.
-        try visit(readBefore: now() - age) { candidates in
-            let plan = EvictionPlan(olderThan: age, now: now(), of: candidates, inUse: inUse)
+        try visit(readBefore: index.now() - age) { candidates in
+            let plan = EvictionPlan(olderThan: age, now: index.now(), of: candidates, inUse: inUse)
             if !plan.victims.isEmpty { gone += try carryOut(plan).0 }
             return true
         }

@@ -145,6 +145,23 @@ struct BackupRestore {
                 """)
     }
 
+    /// Deletes the rows of a new index whose content no catalog had: empty records, empty entries of packs, and
+    /// resources without metadata or without a key.
+    static func dropEmptyRows(of index: VaultIndex) throws {
+        try index.write { db in
+            for table in SealedTable.own where try table.exists(db) {
+                try db.execute(sql: "DELETE FROM \(table.name) WHERE length(\(table.column)) = 0")
+            }
+            try db.execute(sql: "DELETE FROM packedPart WHERE length(entry) = 0")
+            let empty = """
+                SELECT id FROM resource WHERE length(metadata) = 0
+                    OR NOT EXISTS (SELECT 1 FROM resourceKey WHERE resourceKey.resource = resource.id)
+                """
+            try db.execute(sql: "DELETE FROM representation WHERE resource IN (\(empty))")
+            try db.execute(sql: "DELETE FROM resource WHERE id IN (\(empty))")
+        }
+    }
+
     private func requireBackup() throws {
         for suffix in ["", "-wal", "-shm", "-journal"] { try RegularFile.require(backup + suffix) }
         do {

@@ -89,7 +89,7 @@ package final class IndexRebuild: Sendable {
             counts.areSettingsLost = restored.areSettingsLost
         }
         store = VaultStore(
-            folder: folder, fileSystem: fileSystem, index: index, keyring: keyring, lock: lock, now: now)
+            folder: folder, fileSystem: fileSystem, index: index, keyring: keyring, lock: lock)
     }
 
     /// Returns whether the existing index is sound.
@@ -102,7 +102,7 @@ package final class IndexRebuild: Sendable {
             // away.
             let index = try VaultIndex.open(at: path, keyring: keyring, readOnly: false)
             defer { try? index.close() }
-            return try index.isSound()
+            return try VerificationRows(index).isSound()
         } catch let error as VaultError where [.foreignKeyring, .olderKeyring].contains(error.code) {
             throw error
         } catch {
@@ -141,7 +141,7 @@ package final class IndexRebuild: Sendable {
             let (index, areSettingsLost) = try BackupRestore(backup, keyring).restore(to: source, now: now)
             // The previous backup may have an intact row where this one has a damaged one.
             let areLost = try merge(catalogs, into: index, withoutSettings: areSettingsLost)
-            try index.dropEmptyRows()
+            try BackupRestore.dropEmptyRows(of: index)
             return (index, areLost, backup == catalogs.former)
         }
     }
@@ -155,7 +155,7 @@ package final class IndexRebuild: Sendable {
         let areLost = try merge(catalogs, into: index, withoutSettings: areSettingsLost)
         // The first copy left out the rows that belong to a title that was restored only now.
         try index.database.withoutTransaction { db in try CatalogMerge.run(fromIndex: old, into: db, index) }
-        try index.dropEmptyRows()
+        try BackupRestore.dropEmptyRows(of: index)
         return (index, areLost, false)
     }
 
@@ -199,19 +199,23 @@ package final class IndexRebuild: Sendable {
 
     /// Adopts the segments whose ids begin with the given byte.
     package func adopt(_ byte: UInt8) throws {
-        let (segments, others) = try store.unindexedFiles(in: byte)
+        let (segments, others) = try UnindexedFiles(store).names(in: byte)
         for id in segments { try adopt(id, in: byte) }
         for name in others { putAside(name, in: byte) }
     }
 
     private func adopt(_ id: SegmentID, in byte: UInt8) throws {
         do {
-            guard let claimed = try store.claim(of: id), let (segment, badBlocks) = try Self.good(of: claimed) else {
+            guard let claimed = try UnindexedFiles(store).claim(of: id),
+                let (segment, badBlocks) = try Self.good(of: claimed)
+            else {
                 return putAside(id.hex, in: byte)
             }
             // A file that cannot be made durable is moved aside, too, because a later sync could succeed although the
             // disk never received its pages.
-            guard (try? store.makeDurable(id)) != nil, try store.enter(segment, badBlocks: badBlocks) else {
+            guard (try? UnindexedFiles(store).makeDurable(id)) != nil,
+                try UnindexedFiles(store).enter(segment, badBlocks: badBlocks)
+            else {
                 return putAside(id.hex, in: byte)
             }
             counts.withLock { $0.badBlocks += badBlocks.count }
@@ -246,11 +250,11 @@ package final class IndexRebuild: Sendable {
     private func applyFileChanges() {
         let work = work.withLock(\.self)
         for segment in work.cuts {
-            let isCut = (try? store.cut(segment)) != nil
+            let isCut = (try? UnindexedFiles(store).cut(segment)) != nil
             counts.withLock { if isCut { $0.cut += 1 } else { $0.unknown += 1 } }
         }
         for (name, byte) in work.aside {
-            let isMoved = (try? store.putAside(name, in: byte)) != nil
+            let isMoved = (try? UnindexedFiles(store).putAside(name, in: byte)) != nil
             counts.withLock { if isMoved { $0.quarantined += 1 } else { $0.unknown += 1 } }
         }
     }
@@ -333,44 +337,5 @@ package final class IndexRebuild: Sendable {
         try? store.index.close()
         try? Self.remove(folder + "/index.sqlite" + Self.filling, fileSystem)
         store.giveUpLock()
-    }
-}
-
-extension VaultIndex {
-    /// Returns whether every row that can be checked is correct, so that a rebuild would gain nothing.
-    func isSound() throws -> Bool {
-        _ = try settings()
-        guard try VerificationRows(self).unreadableRecords().isEmpty else { return false }
-        let isWhole = try read { db in
-            try String.fetchOne(db, sql: "PRAGMA quick_check(1)") == "ok"
-                && Row.fetchOne(db, sql: "PRAGMA foreign_key_check") == nil
-        }
-        var last: ResourceID?
-        while isWhole {
-            let page = try resources.page(after: last, limit: 64)
-            guard page.allSatisfy({ $0.resource.map { !$0.lacksServing } ?? false }) else { return false }
-            guard let end = page.last else { return true }
-            last = end.id
-        }
-        return false
-    }
-}
-
-extension VaultIndex {
-    /// Deletes the rows of a new index whose content no catalog had: empty records, empty entries of packs, and
-    /// resources without metadata or without a key.
-    func dropEmptyRows() throws {
-        try write { db in
-            for table in SealedTable.own where try table.exists(db) {
-                try db.execute(sql: "DELETE FROM \(table.name) WHERE length(\(table.column)) = 0")
-            }
-            try db.execute(sql: "DELETE FROM packedPart WHERE length(entry) = 0")
-            let empty = """
-                SELECT id FROM resource WHERE length(metadata) = 0
-                    OR NOT EXISTS (SELECT 1 FROM resourceKey WHERE resourceKey.resource = resource.id)
-                """
-            try db.execute(sql: "DELETE FROM representation WHERE resource IN (\(empty))")
-            try db.execute(sql: "DELETE FROM resource WHERE id IN (\(empty))")
-        }
     }
 }

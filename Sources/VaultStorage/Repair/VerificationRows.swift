@@ -127,6 +127,24 @@ package struct VerificationRows {
             }
         }
     }
+
+    /// Returns whether every row that can be checked is correct, so that a rebuild would gain nothing.
+    func isSound() throws -> Bool {
+        _ = try index.settings()
+        guard try unreadableRecords().isEmpty else { return false }
+        let isWhole = try index.read { db in
+            try String.fetchOne(db, sql: "PRAGMA quick_check(1)") == "ok"
+                && Row.fetchOne(db, sql: "PRAGMA foreign_key_check") == nil
+        }
+        var last: ResourceID?
+        while isWhole {
+            let page = try index.resources.page(after: last, limit: 64)
+            guard page.allSatisfy({ $0.resource.map { !$0.lacksServing } ?? false }) else { return false }
+            guard let end = page.last else { return true }
+            last = end.id
+        }
+        return false
+    }
 }
 
 // Stray rows: those that belong to no resource, or that nothing can name.
@@ -238,20 +256,6 @@ extension VerificationRows {
                 sql: "SELECT generation FROM resourceKey WHERE resource = ? AND \(PlainColumn.isResourceKey)",
                 arguments: [id.data]
             ).contains { index.keyring.isRetired($0) }
-        }
-    }
-}
-
-extension VaultStore {
-    /// Returns whether a resource that could not be read still opens in the index or in `catalog.backup`, so that a
-    /// repair restores it.
-    ///
-    /// - Throws: ``VaultError`` with code `storage` if one of them cannot be read at present.
-    package func canRestore(_ id: ResourceID) throws -> Bool {
-        if try index.read({ try index.resources.opens(id, $0) }) { return true }
-        let files = CatalogFiles(in: folder)
-        return try files.all.contains { path in
-            try files.reading(only: path) { try index.resources.opens(id, $0) } ?? false
         }
     }
 }

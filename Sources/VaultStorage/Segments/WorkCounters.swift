@@ -18,7 +18,8 @@ package final class WorkCounters: Sendable {
 }
 
 extension Atomic<Int64> {
-    func count(_ amount: Int64) { add(amount, ordering: .relaxed) }
+    /// Adds to the count.
+    package func count(_ amount: Int64) { add(amount, ordering: .relaxed) }
 
     /// The count so far.
     package var total: Int64 { load(ordering: .relaxed) }

@@ -5,7 +5,7 @@ import VaultModel
 ///
 /// Sealed keys that were deleted or replaced remain in pages of the index, in its log, in `catalog.backup` and in
 /// copies of the index until they are erased there.
-final class KeyErasure: Sendable {
+package final class KeyErasure: Sendable {
     private let index: VaultIndex
     private let backup: CatalogBackup
     private let quota: StorageQuota
@@ -20,6 +20,8 @@ final class KeyErasure: Sendable {
     ///
     /// If a removal follows sooner, its erasure is left pending.
     private static let interval: Duration = .seconds(60)
+    /// How long to wait for another program that is reading the index's log.
+    package static let timeout: Duration = .seconds(5)
     /// The number of pages that are wiped at a time. Playback waits no longer than it takes to wipe these.
     private static let pagesInStep: Int64 = 512
 
@@ -37,10 +39,13 @@ final class KeyErasure: Sendable {
     /// Returns the pending erasure; nil if no removed or rewrapped key can remain where it was.
     func pending() throws -> PendingErasure? { try index.read { db in try PendingErasure(db) } }
 
+    /// Returns whether an erasure is pending because a removed or rewrapped key may remain where it was.
+    package func isPending() throws -> Bool { try pending() != nil }
+
     /// Carries out a pending erasure: renews the backup, wipes the index's unused bytes, and empties its log.
     ///
     /// - Parameter patience: how long to wait, each time, for a program that is reading the log.
-    func carryOut(patience: Duration = VaultStore.erasingTimeout) throws {
+    package func carryOut(patience: Duration = timeout) throws {
         // A removal during the erasure gives the pending erasure a new number, so that it stays pending.
         try erasing.withLock { _ in
             guard let pending = try pending() else { return }
@@ -65,6 +70,12 @@ final class KeyErasure: Sendable {
         last.withLock { last in last.map { ContinuousClock.now - $0 >= Self.interval } ?? true }
     }
 
+    /// Erases a secret that was just replaced or deleted, unless something was erased within the last minute. In that
+    /// case, the secret waits for the next erasure.
+    package func carryOutIfDue() {
+        if isDue { try? carryOut(patience: .seconds(1)) }
+    }
+
     /// Erases copies of keys even if no erasure is pending, and removes copies of the index that were kept aside.
     ///
     /// - Parameter what: what the caller has already done, for the error message; nil leaves the error unchanged.
@@ -87,7 +98,7 @@ final class KeyErasure: Sendable {
         backup.discardChanges()
         // The backup is removed first, so that nothing can restore its rows if the wipe has to wait.
         try remove(copies + CatalogFiles(in: folder).all)
-        try erasing.withLock { _ in try wipeUnusedBytes(VaultStore.erasingTimeout) }
+        try erasing.withLock { _ in try wipeUnusedBytes(Self.timeout) }
     }
 
     /// The paths at which copies of the index and of its backup may be left over, which hold sealed keys.

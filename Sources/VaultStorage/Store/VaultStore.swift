@@ -8,7 +8,8 @@ package import VaultModel
 /// commit deletes the row and records the id as a pending deletion; then the file is removed. Every call may block.
 package final class VaultStore: Sendable {
     package let index: VaultIndex
-    package let segments: any SegmentStore
+    /// The files of the segments.
+    package let segmentFiles: any SegmentStore
     package let keyring: Keyring
 
     package let folder: String
@@ -16,13 +17,11 @@ package final class VaultStore: Sendable {
     /// Whether this process may change the vault.
     package let isOwner: Bool
     private let lock: Locked<VaultLock?>
-    /// A closure that returns the time of the wall clock, in seconds since 1970.
-    package let now: @Sendable () -> Int64
     /// The disk space that segment files use, and the limits on it.
     package let quota: StorageQuota
     let removal: SegmentRemoval
-    let catalogBackup: CatalogBackup
-    let erasure: KeyErasure
+    package let catalogBackup: CatalogBackup
+    package let erasure: KeyErasure
     let fetched = FetchedBytes()
     /// Counters of the work done since the store was opened.
     package let work = WorkCounters()
@@ -40,8 +39,7 @@ package final class VaultStore: Sendable {
     package static let blockSize = 32 << 10
 
     init(
-        folder: String, fileSystem: any FileSystem, index: VaultIndex, keyring: Keyring, lock: consuming VaultLock?,
-        now: @escaping @Sendable () -> Int64
+        folder: String, fileSystem: any FileSystem, index: VaultIndex, keyring: Keyring, lock: consuming VaultLock?
     ) {
         self.folder = folder
         self.fileSystem = fileSystem
@@ -49,14 +47,13 @@ package final class VaultStore: Sendable {
         self.keyring = keyring
         isOwner = lock != nil
         self.lock = Locked(lock)
-        self.now = now
-        segments = FolderSegmentStore(vault: folder, fileSystem: fileSystem)
+        segmentFiles = FolderSegmentStore(vault: folder, fileSystem: fileSystem)
         let account = QuotaAccount(folder: folder, fileSystem: fileSystem)
         let reserve = Reserve(in: folder, fileSystem: fileSystem)
-        removal = SegmentRemoval(index, segments, account)
+        removal = SegmentRemoval(index, segmentFiles, account)
         catalogBackup = CatalogBackup(index, vault: folder, fileSystem: fileSystem)
         let evictor = Evictor(
-            index: index, account: account, reserve: reserve, now: now,
+            index: index, account: account, reserve: reserve,
             removingFiles: { [removal] ids in try removal.removeFiles(of: ids).bytes },
             reporting: { [catalogBackup, changes] resources, deleted in
                 catalogBackup.noteChanges(deleted)
@@ -74,6 +71,9 @@ package final class VaultStore: Sendable {
     package func requireOwner(to act: String) throws {
         guard isOwner else { throw VaultError(.owned, "only the owner of a vault \(act); open it as the owner") }
     }
+
+    /// The segments: their rows together with their files.
+    package var segments: SegmentTable { SegmentTable(store: self) }
 
     // MARK: Opening
 
@@ -160,7 +160,7 @@ package final class VaultStore: Sendable {
             throw failure.vaultError("the vault's folder cannot be created")
         }
         let store = try open(at: folder, keyring: keyring, access: .owner, fileSystem: fileSystem)
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         try store.close()
     }
 
@@ -187,7 +187,7 @@ package final class VaultStore: Sendable {
         case .reader:
             let index = try VaultIndex.open(at: path, keyring: keyring, readOnly: true, now: now)
             return VaultStore(
-                folder: folder, fileSystem: fileSystem, index: index, keyring: keyring, lock: nil, now: now)
+                folder: folder, fileSystem: fileSystem, index: index, keyring: keyring, lock: nil)
         case .owner:
             let lock = try VaultLock(folder: folder)
             // A log exists only if the last owner did not close the index.
@@ -196,10 +196,10 @@ package final class VaultStore: Sendable {
                 try VaultIndex.open(at: path, keyring: keyring, readOnly: false, now: now)
             }
             let store = VaultStore(
-                folder: folder, fileSystem: fileSystem, index: index, keyring: keyring, lock: lock, now: now)
+                folder: folder, fileSystem: fileSystem, index: index, keyring: keyring, lock: lock)
             // Damaged settings are reported when a caller reads or changes them.
             if let fetched = try? index.settings().bytesFetched { store.fetched.begin(at: fetched) }
-            try store.recover()
+            try Recovery(store).run()
             try store.beginCounting()
             // It is unknown how many changes the backup lacks after an owner was killed.
             if wasKilled { store.noteChange() }
@@ -226,113 +226,7 @@ package final class VaultStore: Sendable {
     private func finishCounting() throws {
         try flushCounters()
         // An erasure that fails now stays pending for the next owner.
-        try? carryOutErasure()
-        if catalogBackup.isBehind { try backUpCatalog() }
-    }
-
-    // MARK: Resources
-
-    /// Adds a resource.
-    ///
-    /// - Parameters:
-    ///   - titles: the cache keys of the titles that the resource is a part of. Titles that the vault does not have are
-    ///     left out.
-    ///   - packed: the file in a pack that the resource replaces. The resource gets its class, titles and mode.
-    ///   - first: the representation to begin in the same transaction.
-    package func addResource(
-        _ id: ResourceID, url: String, cacheKey: [UInt8], resourceClass: ResourceClass, fields: OriginFields? = nil,
-        isDerived: Bool = false, partOf titles: [[UInt8]] = [], unpacking packed: StoredResource? = nil,
-        beginning first: NewRepresentation? = nil
-    ) throws -> StoredResource {
-        var metadata = ResourceMetadata(url: url, cacheKey: cacheKey, created: now())
-        metadata.fields = fields
-        metadata.isDerived = isDerived
-        metadata.mode = packed?.metadata.mode
-        metadata.partOf = try packed?.metadata.partOf ?? index.titles.known(titles, except: id)
-        let representation = try first.map { try StoredRepresentation($0, sequence: 1, now: now()) }
-        noteChange()
-        defer { changes.note(id) }
-        return try withDiskSpace {
-            try index.resources.add(
-                id, metadata: metadata, resourceClass: packed?.resourceClass ?? resourceClass, now: now(),
-                isUnpacked: packed != nil, beginning: representation)
-        }
-    }
-
-    /// Begins a new representation of a resource.
-    ///
-    /// The bytes that are already held of the resource are kept until the new representation has bytes to serve; see
-    /// ``serve(_:)``.
-    package func startRepresentation(_ new: NewRepresentation, of resource: inout StoredResource) throws {
-        let sequence = (resource.serving?.info.sequence ?? 0) + 1
-        let representation = try StoredRepresentation(new, sequence: sequence, now: now())
-        noteChange()
-        try withDiskSpace { try index.representations.add(representation, to: resource) }
-        let isFirst = resource.serving == nil
-        resource.serving = representation
-        if isFirst || new.information.length == 0 { try serve(&resource) }
-    }
-
-    /// Makes the representation that was begun last the serving one, which is read even after a restart.
-    ///
-    /// The segments of earlier representations become pending deletions.
-    package func serve(_ resource: inout StoredResource) throws {
-        guard let serving = resource.serving, resource.metadata.serving != serving.id else { return }
-        noteChange()
-        resource.metadata = try withDiskSpace { try index.representations.serve(serving.id, of: resource) }
-        changes.note(resource.id)
-        try removal.finish()
-    }
-
-    /// Changes the class of a resource, which determines how long it is kept.
-    ///
-    /// The parameters are those of ``VaultIndex/setClass(_:of:only:isFollowed:)``.
-    ///
-    /// - Returns: whether there is such a resource.
-    @discardableResult
-    package func setClass(
-        _ resourceClass: ResourceClass, of id: ResourceID, only: ResourceClass? = nil, isFollowed: Bool = false
-    ) throws -> Bool {
-        noteChange()
-        defer { changes.note(id) }
-        return try withDiskSpace {
-            try index.resources.setClass(resourceClass, of: id, only: only, isFollowed: isFollowed)
-        }
-    }
-
-    /// Writes new information about the serving representation.
-    package func update(_ information: ContentInformation, of resource: inout StoredResource) throws {
-        guard var serving = resource.serving else { return }
-        serving.info.information = information
-        noteChange()
-        try withDiskSpace { try index.representations.update(serving.info, of: serving.id, resource: resource) }
-        changes.note(resource.id)
-        resource.serving = serving
-    }
-
-    /// Removes a resource with all its held bytes, its metadata and its keys. If it is a title, also removes the parts
-    /// that belong only to it.
-    ///
-    /// The metadata and keys are also erased from the index's log and from `catalog.backup`. If there was an erasure
-    /// within the last minute, this one is left pending; see ``hasPendingErasure()``.
-    ///
-    /// - Returns: the disk space of the resource's files in bytes; nil if there is no such resource.
-    /// - Throws: ``VaultError`` if a copy of the sealed key may remain; erasing is retried until no copy remains.
-    package func remove(_ id: ResourceID) throws -> Int64? {
-        guard let segments = try withDiskSpace(orReserve: true, { try index.resources.remove(id) }) else { return nil }
-        noteChange()
-        changes.note(id)
-        quota.account.track(segments)
-        // Files that cannot be removed now remain listed as pending deletions.
-        _ = try? removal.removeFiles(of: segments.map(\.id))
-        do {
-            if erasure.isDue { try erasure.carryOut() }
-        } catch {
-            throw VaultError(
-                .storage,
-                "the resource was removed, but its sealed key may remain in the index, its log or catalog.backup; "
-                    + "erasing it is retried every minute: \(error)")
-        }
-        return segments.reduce(0) { $0 + $1.diskSize }
+        try? erasure.carryOut()
+        if catalogBackup.isBehind { try catalogBackup.write() }
     }
 }

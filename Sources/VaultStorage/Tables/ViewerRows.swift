@@ -56,7 +56,7 @@ package struct ViewerRows {
             try SealedTable.viewers.write(viewer.record, of: viewer.id.bytes, keys, db)
             return admittedMore
         }
-        if admittedMore { store.eraseIfDue() }
+        if admittedMore { store.erasure.carryOutIfDue() }
     }
 
     /// Deletes a viewer and the viewer's positions durably, and writes changed shares in the same transaction.
@@ -68,7 +68,7 @@ package struct ViewerRows {
             try SealedTable.positions.delete([viewer.bytes], db)
             try Self.write(shares, index.recordKeys(db), db)
         }
-        store.eraseIfDue()
+        store.erasure.carryOutIfDue()
     }
 
     /// Durably records the viewers with whom titles are shared. Titles that the vault does not have are left out.

@@ -84,7 +84,7 @@ struct RewrapKeys {
     private static func order(_ place: VaultPlace, _ keyring: Keyring) throws {
         let store = try VaultStore.open(at: place.folder, keyring: keyring, access: .owner)
         let log = AuditLog(of: store, at: KeyringPlace(place.keyring))
-        _ = try store.orderReseal(of: nil, bytesPerSecond: nil, noting: log)
+        _ = try SegmentReseal(store).order(of: nil, bytesPerSecond: nil, noting: log)
         try store.close()
     }
 
@@ -100,7 +100,7 @@ struct RewrapKeys {
             }
             let url = "http://origin.example/\(number)"
             guard let id = keyring.resourceID(cacheKey: Array(url.utf8), locator: store.index.locator) else { return }
-            _ = try store.addResource(id, url: url, cacheKey: Array(url.utf8), resourceClass: .download)
+            _ = try store.resources.add(id, url: url, cacheKey: Array(url.utf8), resourceClass: .download)
         }
         try store.close()
     }

@@ -87,7 +87,7 @@ struct ImportBesideTests {
         }
         await reader.close()
         // What is done once a minute, and when the disk has space again.
-        vault.store.finishPendingWork()
+        Recovery(vault.store).finishPendingWork()
         source.goOn()
         _ = try await task.value
         #expect(try await fixture.read(vault) == 0..<Self.length)
@@ -231,7 +231,7 @@ struct ImportBesideTests {
         try await vault.setName("Mine", of: reference)
         let resource = try await vault.name(reference)
         for segment in try #require(try vault.store.index.resources.find(resource.id)?.serving?.segments) {
-            try vault.store.invalidate(segment, for: .missing)
+            try vault.store.segments.invalidate(segment, for: .missing)
         }
         vault.loaders.remove(resource.id)
         for file in fixture.segmentFiles { try FileManager.default.removeItem(at: file) }

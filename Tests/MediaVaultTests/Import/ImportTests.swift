@@ -142,7 +142,7 @@ struct ImportTests {
         let resource = try await vault.name(MediaReference(fixture.url))
         let segment = try #require(
             try vault.store.index.resources.find(resource.id)?.serving?.segments.dropFirst().first)
-        try vault.store.invalidate(segment, for: .missing)
+        try vault.store.segments.invalidate(segment, for: .missing)
         vault.loaders.remove(resource.id)
         let reader = try await vault.read(fixture.url)
         var position: Int64 = 0
@@ -270,7 +270,7 @@ struct ImportTests {
             length: Self.length, type: nil, validators: Validators(), supportsRanges: true)
         let metadata = ResourceMetadata(url: fixture.url.absoluteString, cacheKey: resource.key.bytes, created: 1)
         let writer = ImportWriter(length: Self.length, in: vault.store)
-        try writer.begin { try vault.store.beginImport(resource.id, metadata, as: .download, information) }
+        try writer.begin { try vault.store.imports.begin(resource.id, metadata, as: .download, information) }
         _ = try writer.append(Self.media.bytes(0..<10_000_000))
         #expect(!fixture.segmentFiles.isEmpty, "premise")
         await vault.close()

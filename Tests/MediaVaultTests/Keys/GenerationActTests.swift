@@ -196,7 +196,7 @@ struct GenerationActTests {
         let (fixture, vault) = try await VaultFixture.filled(title)
         let id = try await vault.name(MediaReference(fixture.url)).id
         var resource = try #require(try vault.store.index.resources.find(id))
-        #expect(try vault.store.beginReseal(&resource, run: 1) == true)
+        #expect(try SegmentReseal(vault.store).begin(&resource, run: 1) == true)
         _ = try await vault.keys.rotate()
         let last = try #require(try await rewrap(vault).last)
         #expect(last.report?.keys == 2)
@@ -214,7 +214,7 @@ struct GenerationActTests {
         }
         _ = try await vault.keys.rotate()
         #expect(try await rewrap(vault).last?.report?.unopened == 1)
-        _ = try vault.store.remove(broken)
+        _ = try vault.store.resources.remove(broken)
         #expect(try await rewrap(vault).last?.report?.unopened == 0)
         let receipts = try await vault.keys.audit().receipts.filter { $0.act == .rewrap }
         #expect(receipts.map(\.outcome) == [.partly, .done] && receipts.map(\.resources) == [1, 0])

@@ -68,7 +68,7 @@ struct LocatorTests {
         let vault = try await fixture.open()
         #expect(try await fixture.read(vault) == 0..<length)
         let id = try await vault.name(MediaReference(fixture.url)).id
-        _ = try vault.store.orderReseal(of: [id], bytesPerSecond: 7, noting: vault.keys.log)
+        _ = try SegmentReseal(vault.store).order(of: [id], bytesPerSecond: 7, noting: vault.keys.log)
         _ = try await vault.keys.changeLocator()
         let newID = try await vault.name(MediaReference(fixture.url)).id
         let order = try #require(try vault.store.index.settings().resealOrder)
@@ -95,9 +95,9 @@ struct LocatorTests {
         var vault = try await fixture.open()
         #expect(try await fixture.read(vault) == 0..<length)
         let (store, place) = (vault.store, KeyringPlace(fixture.place.keyring))
-        _ = try store.changeKeyring(at: place) { try $0.addLocator() }
+        _ = try place.changeKeyring(of: store) { try $0.addLocator() }
         if isIndexDone {
-            let unopened = try store.index.rename(
+            let unopened = try LocatorChange(store).rename(
                 under: 2, cacheKey: { $0 }, queued: { _, _ in nil }, changing: { _ in })
             #expect(unopened == 0)
         }

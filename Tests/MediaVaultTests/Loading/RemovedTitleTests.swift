@@ -111,7 +111,7 @@ struct RemovedTitleTests {
     func notByOwner() async throws {
         let vault = try await open()
         try await fetch(vault)
-        _ = try await vault.loaders.remove(MediaReference(fixture.url)) { store, id in try store.remove(id) }
+        _ = try await vault.loaders.remove(MediaReference(fixture.url)) { store, id in try store.resources.remove(id) }
         #expect(try await plays(vault))
         await vault.close()
     }

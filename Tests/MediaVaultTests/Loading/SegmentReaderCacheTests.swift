@@ -20,7 +20,7 @@ struct SegmentReaderCacheTests {
         return try (0..<count).map { number in
             let bytes = [UInt8](repeating: UInt8(number), count: 1000)
             let segment = try #require(try store.store(bytes, at: Int64(number) * 1000, of: resource))
-            return (segment.id, try store.reader(of: segment, resource: resource))
+            return (segment.id, try store.segments.reader(of: segment, resource: resource))
         }
     }
 

@@ -153,7 +153,7 @@ struct DerivedReachTests {
         var information = try #require(stored.serving?.info.information)
         #expect(information.privateHosts == ["127.0.0.1"])
         information.privateHosts = nil
-        try vault.store.update(information, of: &stored)
+        try vault.store.resources.update(information, of: &stored)
         #expect(try vault.store.index.resources.find(id)?.serving?.info.information.privateHosts == nil)
         await vault.close()
     }

@@ -100,7 +100,7 @@ struct TitleReferenceTests {
         var derived = MediaReference(fixture.url)
         derived.isDerived = true
         let named = try await vault.name(derived)
-        _ = try vault.store.addResource(
+        _ = try vault.store.resources.add(
             named.id, url: fixture.url.absoluteString, cacheKey: named.key.bytes, resourceClass: .cache, isDerived: true
         )
         #expect(try await vault.reference(of: TitleID(of: named.id)).isDerived)
@@ -161,10 +161,10 @@ struct TitleReferenceTests {
         let id = TitleID(of: own)
         // A resource with the same beginning, as by chance, or in a forged row.
         let twin = try #require(ResourceID(bytes: own.bytes.prefix(5) + own.bytes.dropFirst(5).map { ~$0 }))
-        var resource = try store.addResource(twin, url: "http://a.example/", cacheKey: [1], resourceClass: .cache)
+        var resource = try store.resources.add(twin, url: "http://a.example/", cacheKey: [1], resourceClass: .cache)
         let error = await #expect(throws: VaultError.self) { try await vault.reference(of: id) }
         #expect(error?.code == .invalidArgument && error?.message.contains("2 titles have the id \(id)") == true)
-        try store.changeTitles(of: &resource) { $0.partOf = [[2]] }
+        try store.resources.changeTitles(of: &resource) { $0.partOf = [[2]] }
         #expect(try await vault.reference(of: id).url == fixture.url)
         try await vault.remove(MediaReference(fixture.url))
         #expect(try store.index.titleIDs.resources(id).map(\.id) == [twin])

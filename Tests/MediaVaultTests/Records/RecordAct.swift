@@ -47,11 +47,11 @@ struct RecordAct: Sendable {
     static let all: [RecordAct] = [
         RecordAct(owner: "rename of another") { vault, _ in
             try await vault.setName("renamed", of: RecordVault.reference(RecordVault.other))
-            try vault.store.backUpCatalog()
+            try vault.store.catalogBackup.write()
         },
         RecordAct(owner: "ten minutes") { vault, _ in
             try await vault.setMode(.offline, for: RecordVault.reference(RecordVault.other))
-            try vault.store.backUpCatalogIfDue(now: .now + .seconds(601))
+            try vault.store.catalogBackup.writeIfDue(now: .now + .seconds(601))
         },
         RecordAct(owner: "verify") { vault, _ in for try await _ in vault.verify() {} },
         RecordAct(owner: "verify --repair") { vault, _ in

@@ -36,7 +36,7 @@ struct RecordMatrixTests {
                 count += 1
                 let vault = try await copy.open()
                 vault.store.noteChange()
-                #expect(throws: Never.self, "\(kind.name).\(column.name)") { try vault.store.backUpCatalog() }
+                #expect(throws: Never.self, "\(kind.name).\(column.name)") { try vault.store.catalogBackup.write() }
                 await vault.close()
                 #expect(try copy.contents().backup.opened == whole, "\(kind.name).\(column.name)")
             }

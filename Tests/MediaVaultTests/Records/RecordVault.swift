@@ -103,7 +103,7 @@ final class RecordVault: Sendable {
         }
         let spared = try [other, shredded].map { try title($0, in: vault.store).id }
         #expect(try await vault.id(of: reference(shredded)) == spared[1], "premise: the same names")
-        try vault.store.backUpCatalog()
+        try vault.store.catalogBackup.write()
         try vault.store.index.database.truncateLog()
         try made.keep("retired")
         _ = try await vault.keys.rotate()
@@ -177,8 +177,8 @@ final class RecordVault: Sendable {
 
     /// Writes a pack with two files of a title.
     private static func writePack(of title: String, number: Int, to store: VaultStore) throws {
-        let pack = try store.addPack(of: Array(title.utf8), url: title, resourceClass: .download)
-        var writer = try store.beginSegment(at: 0, of: pack)
+        let pack = try store.resources.addPack(of: Array(title.utf8), url: title, resourceClass: .download)
+        var writer = try store.segments.begin(at: 0, of: pack)
         var waiting: [PackedPart] = []
         for part in 0..<2 {
             let url = "http://origin.example/\(number)/\(part).ts"
@@ -192,7 +192,7 @@ final class RecordVault: Sendable {
             waiting.append(try #require(PackedPart(id, metadata, info, at: writer.end)))
             try writer.append(Array(repeating: UInt8(part), count: Int(length))[...])
         }
-        #expect(try store.close(writer, recording: &waiting, in: pack.id).isEmpty && waiting.isEmpty)
+        #expect(try store.segments.close(writer, recording: &waiting, in: pack.id).isEmpty && waiting.isEmpty)
     }
 
     /// Changes every record, and the metadata of every title.

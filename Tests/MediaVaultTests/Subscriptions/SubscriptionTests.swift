@@ -321,7 +321,7 @@ struct SubscriptionTests {
         }
         await vault.runDueSubscriptions { _, error in #expect(error != nil) }
         let failed = try #require(try await vault.subscriptions().subscriptions.first)
-        #expect(failed.failure != nil && (failed.nextRun ?? .max) <= vault.store.now() + 300)
+        #expect(failed.failure != nil && (failed.nextRun ?? .max) <= vault.store.index.now() + 300)
         try vault.store.index.write { try $0.execute(sql: "DROP TRIGGER full") }
         _ = try await vault.sync(added.shortID, queues: true)
         #expect(try await vault.downloads.counts() == DownloadCounts(waiting: 1))

@@ -28,7 +28,7 @@ struct PlayedTitleTests {
     /// - Returns: the links of its lines, if it is a manifest.
     @discardableResult
     private func play(_ target: String, _ vault: Vault) async throws -> [String] {
-        let admission = try #require(vault.admission(ofTarget: target, now: vault.store.now()))
+        let admission = try #require(vault.admission(ofTarget: target, now: vault.store.index.now()))
         let resource = try #require(admission.resource)
         guard target.contains(".m3u8") else {
             for try await _ in try await vault.read(resource, range: .whole) {}

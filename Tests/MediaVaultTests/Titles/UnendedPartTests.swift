@@ -61,7 +61,7 @@ struct UnendedPartTests {
         var resource = try #require(try vault.store.index.resources.find(part))
         var information = try #require(resource.serving?.info.information)
         information.length = nil
-        try vault.store.update(information, of: &resource)
+        try vault.store.resources.update(information, of: &resource)
         let ready = try await vault.readiness(ReadinessOptions(hasDownloads: true))
         #expect(ready.unready.first?.findings.map(\.cause) == [.incomplete])
         await vault.close()

@@ -36,7 +36,7 @@ struct ImpossibleValuesTests {
         Act("prune --max-size") { _, vault in _ = try await vault.prune(StorageLimits(maxSize: 350_000)) },
         Act("upkeep") { _, vault in await vault.runPeriodicWork(now: .now + .seconds(600)) },
         Act("verify --repair") { _, vault in for try await _ in vault.verify(VerifyOptions(repairs: true)) {} },
-        Act("catalog backup") { _, vault in try vault.store.backUpCatalog() },
+        Act("catalog backup") { _, vault in try vault.store.catalogBackup.write() },
         Act("keys backup") { planted, vault in
             try await vault.keys.backUp(
                 to: planted.backup + ".again", for: NewSlot(PlantedVault.passphrase, strength: .least))
@@ -138,7 +138,7 @@ struct ImpossibleValuesTests {
     func rebuild(column: PlantedVault.Column) async throws {
         try await forValues(of: column, enough: 3) { planted, vault, value in
             let what: Comment = "\(column) = \(value)"
-            try vault.store.backUpCatalog()
+            try vault.store.catalogBackup.write()
             await vault.close()
             _ = try await Vault.rebuildIndex(planted.place, unlock: planted.unlock, evenIfSound: true)
             let rebuilt = try await planted.open()
@@ -189,7 +189,7 @@ struct ImpossibleValuesTests {
         for name in areLost ? ["catalog.backup", "catalog.backup.1"] : [] {
             try? FileManager.default.removeItem(atPath: planted.place.folder + "/" + name)
         }
-        try vault.store.backUpCatalog()
+        try vault.store.catalogBackup.write()
         await vault.close()
         let report = try await Vault.rebuildIndex(planted.place, unlock: planted.unlock, evenIfSound: true)
         #expect(report.areSettingsLost == areLost, "premise: the settings were lost")
@@ -207,7 +207,7 @@ struct ImpossibleValuesTests {
     ) async throws {
         let vault = try await planted.open()
         try await plant(vault)
-        try vault.store.backUpCatalog()
+        try vault.store.catalogBackup.write()
         await vault.close()
         do {
             _ = try await Vault.rebuildIndex(planted.place, unlock: planted.unlock, evenIfSound: true)

@@ -30,7 +30,7 @@ struct RebuildTests {
         let fixture = try await VaultFixture.filled()
         let owner = try await fixture.open()
         let id = try await owner.name(MediaReference(fixture.url)).id
-        try owner.store.setClass(.pinned, of: id)
+        try owner.store.resources.setClass(.pinned, of: id)
         await owner.close()
         try removeIndex(fixture)
         let error = await #expect(throws: VaultError.self) { try await fixture.open() }
@@ -85,7 +85,7 @@ struct RebuildTests {
         // As after a killed owner: the log holds commits that the file does not.
         let owner = try await fixture.open()
         let id = try await owner.name(MediaReference(fixture.url)).id
-        try owner.store.setClass(.download, of: id)
+        try owner.store.resources.setClass(.download, of: id)
         let log = try Data(contentsOf: URL(filePath: path + "-wal"))
         await owner.close()
         try removeIndex(fixture)

@@ -107,7 +107,7 @@ struct ShareTests {
         options.isSelfMaintaining = false
         options.retry = .unhurried
         let again = try await Vault.open(fixture.place, unlock: fixture.unlock, options: options)
-        _ = try again.store.remove(id)
+        _ = try again.store.resources.remove(id)
         for try await _ in again.download(fixture.url) {}
         try again.viewers.followResources()
         #expect(try await again.summary(of: fixture.url)?.id == film)

@@ -64,7 +64,7 @@ struct AuditLogTests {
     func oneWrite() throws {
         let store = try vault.open()
         let (log, revision) = (vault.log(of: store), store.keyring.revision)
-        #expect(try store.addGeneration(noting: log) == 2)
+        #expect(try Generations(store).add(noting: log) == 2)
         #expect(store.keyring.revision == revision + 1 && store.keyring.receiptSequence == 1)
         let before = try Data(contentsOf: URL(filePath: path))
         let refusal = #expect(throws: VaultError.self) {
@@ -73,7 +73,7 @@ struct AuditLogTests {
         #expect(refusal?.code == .inUse)
         // The keyring's folder does not exist, so the line is removed again.
         let place = KeyringPlace(vault.folder + "/nowhere/keyring.json")
-        #expect(throws: VaultError.self) { _ = try store.addGeneration(noting: AuditLog(of: store, at: place)) }
+        #expect(throws: VaultError.self) { _ = try Generations(store).add(noting: AuditLog(of: store, at: place)) }
         #expect(try Data(contentsOf: URL(filePath: path)) == before)
         #expect(try AuditLog.report(on: vault.folder, keyring: store.keyring).isSound)
         try store.close()
@@ -87,11 +87,11 @@ struct AuditLogTests {
             try db.execute(
                 sql: "CREATE TEMP TRIGGER full BEFORE UPDATE ON vault BEGIN SELECT RAISE(ABORT, 'full'); END")
         }
-        #expect(throws: VaultError.self) { _ = try store.addGeneration(noting: vault.log(of: store)) }
+        #expect(throws: VaultError.self) { _ = try Generations(store).add(noting: vault.log(of: store)) }
         #expect(try vault.keyringPlace().read() == before && store.keyring.currentGeneration == 1)
         #expect(try AuditLog.report(on: vault.folder, keyring: store.keyring).receipts.isEmpty)
         try store.index.write { db in try db.execute(sql: "DROP TRIGGER full") }
-        #expect(try store.addGeneration(noting: vault.log(of: store)) == 2)
+        #expect(try Generations(store).add(noting: vault.log(of: store)) == 2)
         try store.close()
     }
 
@@ -100,13 +100,13 @@ struct AuditLogTests {
         let disk = vault.simulatedFileSystem()
         let store = try vault.open(fileSystem: disk)
         let log = vault.log(of: store)
-        _ = try store.addGeneration(noting: log)
+        _ = try Generations(store).add(noting: log)
         let before = try Data(contentsOf: URL(filePath: path))
         disk.fail(.create, of: "keyring.json", with: FileFailure(.noSpace, "no space"))
-        #expect(throws: VaultError.self) { _ = try store.addGeneration(noting: log) }
+        #expect(throws: VaultError.self) { _ = try Generations(store).add(noting: log) }
         #expect(try Data(contentsOf: URL(filePath: path)) == before)
         #expect(store.keyring.currentGeneration == 2)
-        #expect(try store.addGeneration(noting: log) == 3)
+        #expect(try Generations(store).add(noting: log) == 3)
         #expect(try AuditLog.report(on: vault.folder, keyring: store.keyring).receipts.map(\.generation) == [2, 3])
         try store.close()
     }
@@ -117,7 +117,7 @@ struct AuditLogTests {
         let (log, place) = (vault.log(of: store), vault.keyringPlace())
         try log.note(.rewrap)
         let (backup, keyring) = (try place.read(), try TemporaryVault.unlock(vault.keyringFile))
-        _ = try store.renewRoot(
+        _ = try Generations(store).renewRoot(
             openedBy: [SharedSecret(TestKeyring.secret())], droppingOthers: false, noting: log)
         for _ in 0..<2 { try log.note(.rewrap) }
         try store.close()
@@ -137,7 +137,7 @@ struct AuditLogTests {
         let store = try vault.open(fileSystem: disk)
         let log = vault.log(of: store)
         let renew = {
-            _ = try store.renewRoot(
+            _ = try Generations(store).renewRoot(
                 openedBy: [SharedSecret(TestKeyring.secret())], droppingOthers: false, noting: log)
         }
         disk.fail(.create, of: "keyring.json", with: FileFailure(.noSpace, "no space"))
@@ -160,10 +160,10 @@ struct AuditLogTests {
         let (keyring, lines) = (try vault.keyringPlace().read(), try Data(contentsOf: URL(filePath: path)))
         let failure = FileFailure(.other(5), "fsync: Input/output error")
         disk.fail(.synchronizeDirectory, of: vault.above.path, with: failure)
-        #expect(throws: VaultError.self) { _ = try store.addGeneration(noting: log) }
+        #expect(throws: VaultError.self) { _ = try Generations(store).add(noting: log) }
         #expect(try vault.keyringPlace().read() == keyring && Data(contentsOf: URL(filePath: path)) == lines)
         #expect(store.keyring.currentGeneration == 1)
-        #expect(try store.addGeneration(noting: log) == 2)
+        #expect(try Generations(store).add(noting: log) == 2)
         #expect(try AuditLog.report(on: vault.folder, keyring: store.keyring).isSound)
         try store.close()
     }

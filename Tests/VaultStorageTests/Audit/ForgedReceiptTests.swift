@@ -52,7 +52,7 @@ struct ForgedReceiptTests {
         #expect(try log.lastSequence() == 1)
         #expect(try log.note(.rewrap).sequence == 2)
         try forge(forgery, Self.largest - 1)
-        #expect(try store.addGeneration(noting: log) == 2)
+        #expect(try Generations(store).add(noting: log) == 2)
         try forge(forgery, Self.largest)
         try store.close()
         let keyring = try TemporaryVault.unlock(vault.keyringFile)

@@ -50,7 +50,7 @@ struct DurableNamesTests {
     ) throws -> (ResourceID, SegmentID) {
         let store = try vault.open(fileSystem: disk)
         let title = try store.addMedia("film", length: 200_000)
-        var writer = try store.beginSegment(at: 0, of: title)
+        var writer = try store.segments.begin(at: 0, of: title)
         try writer.append(SeededGenerator.bytes(100_000, seed: 5)[...])
         return (title.id, writer.segment.id)
     }

@@ -164,15 +164,15 @@ struct UntrustedFolderTests {
         let store = try vault.open()
         defer { try? store.close() }
         let title = try #require(try store.index.resources.find(resource))
-        #expect(throws: SegmentFailure.self) { _ = try store.reader(of: segment, resource: title) }
+        #expect(throws: SegmentFailure.self) { _ = try store.segments.reader(of: segment, resource: title) }
         let byte = try #require(segment.id.bytes.first)
-        #expect(code { _ = try store.unindexedFiles(in: byte) } == .storage)
-        #expect(code { try store.putAside("notes.txt", in: byte) } == .storage)
-        #expect(throws: FileFailure.self) { _ = try store.segments.create(segment.id) }
-        #expect(throws: FileFailure.self) { try store.segments.quarantine(segment.id) }
-        #expect(throws: FileFailure.self) { try store.segments.remove(segment.id) }
-        #expect(throws: FileFailure.self) { _ = try store.segments.size(of: segment.id) }
-        #expect(throws: FileFailure.self) { try store.segments.synchronizeName(of: segment.id) }
+        #expect(code { _ = try UnindexedFiles(store).names(in: byte) } == .storage)
+        #expect(code { try UnindexedFiles(store).putAside("notes.txt", in: byte) } == .storage)
+        #expect(throws: FileFailure.self) { _ = try store.segmentFiles.create(segment.id) }
+        #expect(throws: FileFailure.self) { try store.segmentFiles.quarantine(segment.id) }
+        #expect(throws: FileFailure.self) { try store.segmentFiles.remove(segment.id) }
+        #expect(throws: FileFailure.self) { _ = try store.segmentFiles.size(of: segment.id) }
+        #expect(throws: FileFailure.self) { try store.segmentFiles.synchronizeName(of: segment.id) }
         #expect(try PosixFileSystem().contents(of: notes) == [1, 2, 3])
         #expect(PosixFileSystem().exists(away + "/" + segment.id.hex))
         #expect(
@@ -186,7 +186,7 @@ struct UntrustedFolderTests {
         try PosixFileSystem().create(vault.folder + "/segments/7f/notes.txt").write([1, 2, 3], at: 0)
         let store = try vault.open()
         defer { try? store.close() }
-        #expect(code { try store.putAside("notes.txt", in: 0x7F) } == .storage)
+        #expect(code { try UnindexedFiles(store).putAside("notes.txt", in: 0x7F) } == .storage)
         #expect(try PosixFileSystem().names(in: vault.above.path + "/away").isEmpty)
     }
 

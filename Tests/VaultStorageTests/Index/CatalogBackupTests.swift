@@ -72,7 +72,7 @@ struct CatalogBackupTests {
         for name in ["other", "third"] {
             let again = try vault.open()
             #expect(try again.index.read { (try? again.index.resources.opens(film.id, $0)) != true }, "premise")
-            #expect(try again.canRestore(film.id))
+            #expect(try CatalogRestore(again).canRestore(film.id))
             _ = try again.addMedia(name, length: 10)
             try again.close()
             #expect(try Self.resourceCount(Self.backup(of: vault)) == (name == "other" ? 2 : 3))
@@ -92,7 +92,7 @@ struct CatalogBackupTests {
         let vault = try TemporaryVault()
         let store = try vault.open()
         let films = try (0..<6).map { try store.addMedia("film\($0)", length: 100) }
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         let (film, later) = (films[0], try store.addMedia("later", length: 100))
         // All are damaged, and another title has the id of a row of the first one.
         try store.index.write { db in
@@ -107,7 +107,7 @@ struct CatalogBackupTests {
                     sql: "UPDATE resource SET metadata = x'00' WHERE id = ?", arguments: [film.id.data])
             }
         }
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         let (index, backup) = (store.index, try Self.open(Self.backup(of: vault)))
         let opening = try backup.read { db in
             films.filter { (try? index.resources.opens($0.id, db)) == true }.map(\.id)
@@ -128,7 +128,7 @@ struct CatalogBackupTests {
             threads.enter()
             Thread.detachNewThread {
                 for _ in 0..<16 {
-                    do { try store.backUpCatalog() } catch { failed.add(1, ordering: .relaxed) }
+                    do { try store.catalogBackup.write() } catch { failed.add(1, ordering: .relaxed) }
                 }
                 threads.leave()
             }
@@ -146,12 +146,12 @@ struct CatalogBackupTests {
         let (vault, clock) = (try TemporaryVault(), TestClock())
         let store = try vault.open(now: { clock.now })
         let start = ContinuousClock.now
-        try store.backUpCatalog(now: start)
+        try store.catalogBackup.write(now: start)
         clock.advance(by: years * 365 * 86_400)
         _ = try store.addMedia("film", length: 100)
-        try store.backUpCatalogIfDue(now: start + .seconds(599))
+        try store.catalogBackup.writeIfDue(now: start + .seconds(599))
         #expect(try Self.resourceCount(Self.backup(of: vault)) == 0)
-        try store.backUpCatalogIfDue(now: start + .seconds(600))
+        try store.catalogBackup.writeIfDue(now: start + .seconds(600))
         #expect(try Self.resourceCount(Self.backup(of: vault)) == 1)
         try store.close()
     }
@@ -210,10 +210,10 @@ struct CatalogBackupTests {
         let start = ContinuousClock.now
         _ = try store.addMedia("film", length: 1)
         clock.advance(by: 100_000)
-        try store.backUpCatalogIfDue(now: start + .seconds(590))
+        try store.catalogBackup.writeIfDue(now: start + .seconds(590))
         #expect(try Self.resourceCount(path) == 0)
         clock.advance(by: -200_000)
-        try store.backUpCatalogIfDue(now: start + .seconds(601))
+        try store.catalogBackup.writeIfDue(now: start + .seconds(601))
         #expect(try Self.resourceCount(path) == 1)
     }
 
@@ -224,7 +224,7 @@ struct CatalogBackupTests {
         let disk = vault.simulatedFileSystem()
         let store = try vault.open(fileSystem: disk, now: { clock.now })
         clock.advance(by: 100_000)
-        try store.backUpCatalogIfDue()
+        try store.catalogBackup.writeIfDue()
         try store.close()
         #expect(disk.count(.create, of: "catalog.backup") == 0)
     }
@@ -236,15 +236,15 @@ struct CatalogBackupTests {
         let store = try vault.open(now: { clock.now })
         var resource = try store.addMedia("film", length: nil)
         let information = try #require(resource.serving).info.information
-        try store.backUpCatalog()
-        for _ in 0..<998 { try store.update(information, of: &resource) }
-        _ = try store.addResource(
+        try store.catalogBackup.write()
+        for _ in 0..<998 { try store.resources.update(information, of: &resource) }
+        _ = try store.resources.add(
             try #require(vault.keyring.resourceID(cacheKey: [1], locator: store.index.locator)),
             url: "http://origin.example/x", cacheKey: [1], resourceClass: .cache)
-        try store.backUpCatalogIfDue()
+        try store.catalogBackup.writeIfDue()
         #expect(try Self.resourceCount(Self.backup(of: vault)) == 1)
-        try store.update(information, of: &resource)
-        try store.backUpCatalogIfDue()
+        try store.resources.update(information, of: &resource)
+        try store.catalogBackup.writeIfDue()
         #expect(try Self.resourceCount(Self.backup(of: vault)) == 2)
     }
 
@@ -255,7 +255,7 @@ struct CatalogBackupTests {
         let store = try vault.open(fileSystem: disk)
         _ = try store.addMedia("film", length: 1)
         disk.fail(operation, of: "catalog.backup", with: FileFailure(.noSpace, "write: No space left on device"))
-        let error = #expect(throws: VaultError.self) { try store.backUpCatalog() }
+        let error = #expect(throws: VaultError.self) { try store.catalogBackup.write() }
         #expect(error?.code == .diskFull)
         #expect(try Self.resourceCount(Self.backup(of: vault)) == 0, "the old backup must be intact")
         try store.close()

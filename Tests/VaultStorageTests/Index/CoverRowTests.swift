@@ -73,7 +73,7 @@ struct CoverRowTests {
     func unreadable() throws {
         let sealed = try #require(try sealed().first)
         #expect(sealed.count == 5 * 16_384 + 28)
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         #expect(
             try files(with: sealed.prefix(64)).contains("catalog.backup"), "premise: the search finds what is there")
         for part in stride(from: 0, to: Self.picture.count - 16, by: 4096) {
@@ -81,7 +81,7 @@ struct CoverRowTests {
         }
         var film = try film()
         try store.covers.set(nil, of: &film)
-        try store.carryOutErasure()
+        try store.erasure.carryOut()
         #expect(try files(with: sealed.prefix(64)) == [])
         try store.close()
         #expect(try files(with: sealed.suffix(64)) == [])
@@ -179,11 +179,11 @@ struct CoverRowTests {
     func resealed() throws {
         let (before, tag) = (try sealed(), try film().coverTag)
         var film = try film()
-        _ = try store.beginReseal(&film, run: 1)
-        #expect(try store.finishReseal(&film))
+        _ = try SegmentReseal(store).begin(&film, run: 1)
+        #expect(try SegmentReseal(store).finish(&film))
         #expect(try cover() == Self.picture && film.coverTag == tag && film.keyNumber == 2)
         #expect(try sealed() != before && sealed().count == 1)
-        try store.carryOutErasure()
+        try store.erasure.carryOut()
         #expect(try files(with: #require(before.first).prefix(64)) == [])
         try store.close()
     }
@@ -191,7 +191,8 @@ struct CoverRowTests {
     @Test("A change of the locator seals the cover for the new id of its title")
     func renamed() throws {
         let tag = try film().coverTag
-        _ = try store.changeLocator(noting: vault.log(of: store), queued: { _, _ in nil }, principals: { _, _ in [:] })
+        _ = try LocatorChange(store).run(
+            noting: vault.log(of: store), queued: { _, _ in nil }, principals: { _, _ in [:] })
         #expect(try store.index.resources.find(id) == nil)
         let renamed = try #require(
             try store.index.resources.page(after: nil, limit: 2).first?.resource, "the title has another id")
@@ -205,12 +206,12 @@ struct CoverRowTests {
             var title = try store.addMedia(name, length: 9)
             try store.covers.set(Self.other, of: &title)
         }
-        _ = try store.remove(id)
+        _ = try store.resources.remove(id)
         #expect(try sealed().count == 2)
         let shredded = try #require(
             store.keyring.resourceID(
                 cacheKey: Array("http://origin.example/shredded".utf8), locator: store.index.locator))
-        _ = try store.shred(shredded, isQuick: true, noting: vault.log(of: store))
+        _ = try Shreds(store).shred(shredded, isQuick: true, noting: vault.log(of: store))
         #expect(try sealed().count == 1)
         let evicted = try #require(try store.index.resources.page(after: nil, limit: 2).first?.id)
         let unit = try #require(try EvictionRows(store.index).unit(evicted))

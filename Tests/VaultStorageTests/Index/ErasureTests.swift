@@ -23,11 +23,11 @@ struct ErasureTests {
             try #require(ResourceID(Data(bytes[start..<(start + 32)])))
         }.sorted { $0.data.lexicographicallyPrecedes($1.data) }
         for id in ids {
-            var resource = try store.addResource(
+            var resource = try store.resources.add(
                 id, url: "http://origin.example/\(id.hex)", cacheKey: id.bytes, resourceClass: .download)
             let information = ContentInformation(
                 length: 9, type: "video/mp4", validators: Validators(), supportsRanges: true)
-            try store.startRepresentation(NewRepresentation(information), of: &resource)
+            try store.resources.begin(NewRepresentation(information), of: &resource)
         }
     }
 
@@ -43,8 +43,8 @@ struct ErasureTests {
             var batch = try ids[start..<min(start + 64, ids.count)].map {
                 try #require(try store.index.resources.find($0))
             }
-            for index in batch.indices { #expect(try store.beginReseal(&batch[index], run: 1) == true) }
-            for index in batch.indices { #expect(try store.finishReseal(&batch[index])) }
+            for index in batch.indices { #expect(try SegmentReseal(store).begin(&batch[index], run: 1) == true) }
+            for index in batch.indices { #expect(try SegmentReseal(store).finish(&batch[index])) }
         }
     }
 
@@ -59,7 +59,7 @@ struct ErasureTests {
 
     /// The number of traces in the index alone, after the backup was renewed and the log truncated.
     private func left(of values: [[UInt8]]) throws -> Int {
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         try store.index.database.truncateLog()
         return try traces(of: values)
     }
@@ -71,14 +71,14 @@ struct ErasureTests {
         old += try wrapped()
         let removed = try remove()
         let log = vault.log(of: store)
-        _ = try store.addGeneration(noting: log)
-        var rewrap = try store.rewrap()
+        _ = try Generations(store).add(noting: log)
+        var rewrap = try Generations(store).rewrap()
         while try rewrap.step() {}
         #expect(old.count == 1000 && rewrap.done == 500 - removed.count && rewrap.unopened == 0)
         #expect(try left(of: old) > 0, "SQLite left no copy of deleted data, so this test proves nothing")
-        try store.finishRewrap()
+        try Generations(store).finishRewrap()
         #expect(try traces(of: old) == 0)
-        try store.retire(1, noting: log)
+        try Generations(store).retire(1, noting: log)
         #expect(try traces(of: old) == 0)
         #expect(try store.index.resources.page(after: nil, limit: 500).count { $0.resource != nil } == rewrap.done)
         try store.close()
@@ -92,7 +92,7 @@ struct ErasureTests {
         let names = removed.map(\.bytes)
         #expect(try left(of: names) > 0, "SQLite left no copy of deleted data, so this test proves nothing")
         let last = try #require(ids.first { !removed.contains($0) })
-        #expect(try store.remove(last) == 0)
+        #expect(try store.resources.remove(last) == 0)
         #expect(try traces(of: names + [last.bytes]) == 0)
         try store.close()
     }
@@ -115,19 +115,19 @@ struct ErasureTests {
         let disk = vault.simulatedFileSystem()
         let store = try vault.open(fileSystem: disk)
         let old = try store.wrappedKeys(of: 1).map(\.wrapped)
-        _ = try store.addGeneration(noting: vault.log(of: store))
-        var rewrap = try store.rewrap()
+        _ = try Generations(store).add(noting: vault.log(of: store))
+        var rewrap = try Generations(store).rewrap()
         while try rewrap.step() {}
         disk.fail(.create, of: "catalog.backup", lasting: true, with: FileFailure(.noSpace, "no space"))
-        let error = #expect(throws: VaultError.self) { try store.finishRewrap() }
+        let error = #expect(throws: VaultError.self) { try Generations(store).finishRewrap() }
         #expect(error?.code == .diskFull && error?.message.contains("run it again to finish it") == true)
-        #expect(throws: VaultError.self) { try store.retire(1, noting: vault.log(of: store)) }
+        #expect(throws: VaultError.self) { try Generations(store).retire(1, noting: vault.log(of: store)) }
         #expect(store.keyring.activeGenerations == [1, 2], "no generation goes while keys that it wrapped may remain")
-        #expect(try store.remove(ids[0]) == 0 && store.hasPendingErasure())
+        #expect(try store.resources.remove(ids[0]) == 0 && store.erasure.isPending())
         #expect(try store.index.resources.page(after: nil, limit: 500).count { $0.resource != nil } == 499)
         disk.mend()
-        try store.retire(1, noting: vault.log(of: store))
-        #expect(try traces(of: old) == 0 && store.keyring.activeGenerations == [2] && !store.hasPendingErasure())
+        try Generations(store).retire(1, noting: vault.log(of: store))
+        #expect(try traces(of: old) == 0 && store.keyring.activeGenerations == [2] && !store.erasure.isPending())
         try store.close()
     }
 
@@ -137,27 +137,27 @@ struct ErasureTests {
         let disk = vault.simulatedFileSystem()
         let store = try vault.open(fileSystem: disk)
         disk.fail(.create, of: "catalog.backup", lasting: true, with: FileFailure(.noSpace, "no space"))
-        let error = #expect(throws: VaultError.self) { try store.remove(ids[3]) }
+        let error = #expect(throws: VaultError.self) { try store.resources.remove(ids[3]) }
         #expect(error?.code == .storage && error?.message.contains("may remain in the index") == true)
         #expect(throws: VaultError.self) { try store.close() }
         #expect(try traces(of: [ids[3].bytes]) == 1, "no erasure was left pending, so this test proves nothing")
         #expect(!PosixFileSystem().exists(vault.folder + "/index.sqlite-wal"), "the owner must have closed the index")
         let next = try vault.open()
-        #expect(try next.hasPendingErasure())
+        #expect(try next.erasure.isPending())
         try next.close()
         #expect(try traces(of: [ids[3].bytes]) == 0)
         let last = try vault.open(.reader)
-        #expect(try !last.hasPendingErasure())
+        #expect(try !last.erasure.isPending())
         try last.close()
     }
 
     @Test("A removal within a minute of an erasure waits for the next one, and the vault reports it as pending")
     func together() throws {
-        #expect(try store.remove(ids[0]) == 0 && !store.hasPendingErasure())
-        #expect(try store.remove(ids[1]) == 0 && store.hasPendingErasure())
-        store.finishPendingWork()
-        #expect(try !store.hasPendingErasure() && traces(of: [ids[0].bytes, ids[1].bytes]) == 0)
-        #expect(try store.remove(ids[2]) == 0 && store.hasPendingErasure())
+        #expect(try store.resources.remove(ids[0]) == 0 && !store.erasure.isPending())
+        #expect(try store.resources.remove(ids[1]) == 0 && store.erasure.isPending())
+        Recovery(store).finishPendingWork()
+        #expect(try !store.erasure.isPending() && traces(of: [ids[0].bytes, ids[1].bytes]) == 0)
+        #expect(try store.resources.remove(ids[2]) == 0 && store.erasure.isPending())
         try store.close()
         #expect(try traces(of: [ids[2].bytes]) == 0)
     }
@@ -171,12 +171,12 @@ struct ErasureTests {
             _ = try #require(try store.index.resources.remove(ids[5]))
             let error = #expect(throws: VaultError.self) { try store.index.database.truncateLog(patience: .zero) }
             #expect(error?.code == .owned)
-            #expect(throws: VaultError.self) { try store.carryOutErasure(patience: .zero) }
-            #expect(try store.hasPendingErasure())
+            #expect(throws: VaultError.self) { try store.erasure.carryOut(patience: .zero) }
+            #expect(try store.erasure.isPending())
             try db.execute(sql: "COMMIT")
         }
-        try store.carryOutErasure(patience: .zero)
-        #expect(try !store.hasPendingErasure() && traces(of: [ids[5].bytes]) == 0)
+        try store.erasure.carryOut(patience: .zero)
+        #expect(try !store.erasure.isPending() && traces(of: [ids[5].bytes]) == 0)
         try reader.close()
         try store.close()
     }
@@ -186,20 +186,20 @@ struct ErasureTests {
         let gone = try remove().map(\.bytes)
         let rest = ids.filter { !gone.contains($0.bytes) }
         // As an erasure begins: until then the index names what the backup still has.
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         var next: Int64? = 1
         var steps = 0
         while let page = next {
             next = try store.index.database.wipeUnusedBytes(from: page, count: 4, patience: .zero)
             steps += 1
             // These writes move rows between pages, including pages that are not yet wiped.
-            try store.setClass(.pinned, of: rest[steps % rest.count])
+            try store.resources.setClass(.pinned, of: rest[steps % rest.count])
             let url = "http://origin.example/new-\(steps)"
             let name = try #require(store.keyring.resourceID(cacheKey: Array(url.utf8), locator: store.index.locator))
-            _ = try store.addResource(name, url: url, cacheKey: Array(url.utf8), resourceClass: .cache)
+            _ = try store.resources.add(name, url: url, cacheKey: Array(url.utf8), resourceClass: .cache)
         }
         #expect(steps > 20)
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         #expect(try traces(of: gone) == 0)
         #expect(try store.index.read { try String.fetchOne($0, sql: "PRAGMA integrity_check") } == "ok")
         #expect(try store.index.resources.page(after: nil, limit: 5000).allSatisfy { $0.resource != nil })
@@ -230,14 +230,14 @@ struct ErasureTests {
         }
         try store.close()
         let reader = try vault.open(.reader)
-        #expect(try !reader.hasPendingErasure() && reader.index.resources.totals().resources == 500)
+        #expect(try !reader.erasure.isPending() && reader.index.resources.totals().resources == 500)
         try reader.close()
         let owner = try vault.open()
         // The reader left a log like a killed owner, and an older owner would not have recorded pending erasures.
-        try owner.carryOutErasure()
-        #expect(try !owner.hasPendingErasure())
+        try owner.erasure.carryOut()
+        #expect(try !owner.erasure.isPending())
         _ = try #require(try owner.index.resources.remove(ids[0]))
-        #expect(try owner.hasPendingErasure())
+        #expect(try owner.erasure.isPending())
         try owner.close()
         #expect(try traces(of: [ids[0].bytes]) == 0)
     }
@@ -246,7 +246,7 @@ struct ErasureTests {
         "Titles are removed and finally erased, even if the record of the pending erasure is damaged",
         arguments: ["NULL", "'x'", "-9223372036854775808", "1e300", "x'ff'"])
     func damagedDebt(value: String) throws {
-        #expect(try store.remove(ids[0]) == 0 && !store.hasPendingErasure())
+        #expect(try store.resources.remove(ids[0]) == 0 && !store.erasure.isPending())
         // Uses another connection, because the vault's own cannot change the schema. One flipped bit can make a NULL in
         // a column that excludes it.
         let other = try DatabaseQueue(path: vault.folder + "/index.sqlite")
@@ -262,9 +262,9 @@ struct ErasureTests {
             try db.execute(sql: "PRAGMA writable_schema = RESET")
         }
         try other.close()
-        #expect(try store.hasPendingErasure())
-        #expect(try store.remove(ids[1]) == 0)
-        try store.carryOutErasure()
-        #expect(try !store.hasPendingErasure() && traces(of: [ids[0].bytes, ids[1].bytes]) == 0)
+        #expect(try store.erasure.isPending())
+        #expect(try store.resources.remove(ids[1]) == 0)
+        try store.erasure.carryOut()
+        #expect(try !store.erasure.isPending() && traces(of: [ids[0].bytes, ids[1].bytes]) == 0)
     }
 }

@@ -52,7 +52,8 @@ struct NetworkRowTests {
     @Test("A change of the locator seals the row under the new key")
     func locator() throws {
         try store.changeSettings { $0.setNetwork(try Self.network()) }
-        _ = try store.changeLocator(noting: vault.log(of: store), queued: { _, _ in nil }, principals: { _, _ in [:] })
+        _ = try LocatorChange(store).run(
+            noting: vault.log(of: store), queued: { _, _ in nil }, principals: { _, _ in [:] })
         #expect(store.keyring.locators == [2])
         #expect(try read() == Self.network())
         try store.close()

@@ -114,14 +114,14 @@ struct QueuedDownloadTests {
         try store.downloads.removeAll()
         let left = try store.downloads.all()
         #expect(left.damaged == 0 && left.downloads.isEmpty)
-        #expect(try store.hasPendingErasure())
+        #expect(try store.erasure.isPending())
         try store.close()
     }
 
     @Test("Nothing of an entry can be read in the vault's files")
     func sealed() throws {
         try store.downloads.write(try (1...3).map { try Self.download($0) }, isDurable: true)
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         try store.close()
         for name in ["index.sqlite", "catalog.backup"] {
             let bytes = try Data(contentsOf: URL(filePath: vault.folder + "/" + name))
@@ -135,12 +135,12 @@ struct QueuedDownloadTests {
     func erased() throws {
         let download = try Self.download(1)
         try store.downloads.write([download], isDurable: true)
-        try store.backUpCatalog()
-        #expect(try !store.hasPendingErasure())
+        try store.catalogBackup.write()
+        #expect(try !store.erasure.isPending())
         let record = try #require(try store.index.read { try Data.fetchOne($0, sql: "SELECT record FROM download") })
         try store.downloads.remove([download.id], isForgotten: true)
-        #expect(try store.hasPendingErasure())
-        try store.carryOutErasure()
+        #expect(try store.erasure.isPending())
+        try store.erasure.carryOut()
         try store.close()
         for name in ["index.sqlite", "catalog.backup"] {
             let bytes = try Data(contentsOf: URL(filePath: vault.folder + "/" + name))
@@ -155,7 +155,7 @@ struct QueuedDownloadTests {
         try store.index.write { db in
             try db.execute(sql: "UPDATE download SET record = x'00' WHERE id = ?", arguments: [downloads[0].id.data])
         }
-        _ = try store.changeLocator(noting: vault.log(of: store), queued: { _, _ in nil }) { _, _ in [:] }
+        _ = try LocatorChange(store).run(noting: vault.log(of: store), queued: { _, _ in nil }) { _, _ in [:] }
         #expect(store.index.locator == 2 && store.keyring.locators == [2])
         let found = try store.downloads.all()
         #expect(found.damaged == 1 && Set(found.downloads.map(\.position)) == [2, 3])

@@ -24,7 +24,7 @@ struct ReadOnlyFolderTests {
         let before = try files.map { try Data(contentsOf: URL(filePath: $0)) }
         #expect(!files.contains { $0.hasSuffix("-wal") || $0.hasSuffix("-shm") }, "premise")
         let name = VaultIndex.nameForReadOnlyFolder(path)
-        let index = try VaultIndex.connect(to: name, keyring: vault.keyring, readOnly: true)
+        let index = try VaultIndex.connect(to: name, keyring: vault.keyring, readOnly: true, now: WallClock.now)
         #expect(try index.resources.find(title)?.id == title)
         #expect(try TemporaryFolder.files(below: vault.folder) == files)
         #expect(throws: VaultError.self) { try index.recordKeyringRevision() }
@@ -47,7 +47,7 @@ struct ReadOnlyFolderTests {
     func changed() throws {
         for isClosed in [false, true] {
             let stamp = try #require(FileStamp(path: path))
-            let index = try VaultIndex.connect(toClosed: path, stamp, keyring: vault.keyring)
+            let index = try VaultIndex.connect(toClosed: path, stamp, keyring: vault.keyring, now: WallClock.now)
             #expect(try index.resources.find(title)?.id == title && index.isReadAsClosed)
             let owner = try vault.open()
             _ = try owner.addMedia("other \(isClosed)", length: 100_000)

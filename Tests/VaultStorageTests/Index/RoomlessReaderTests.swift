@@ -27,7 +27,7 @@ struct RoomlessReaderTests {
         let plain = try Data(contentsOf: URL(filePath: copy + "/index.sqlite"))
         #expect(plain.range(of: title.data) == nil, "the title must be in the log only")
         let path = VaultIndex.nameForFullDisk(copy + "/index.sqlite")
-        let index = try VaultIndex.connect(to: path, keyring: vault.keyring, readOnly: true)
+        let index = try VaultIndex.connect(to: path, keyring: vault.keyring, readOnly: true, now: WallClock.now)
         #expect(try index.resources.find(title)?.id == title && index.resources.totals().resources == 1)
         #expect(throws: VaultError.self) { try index.recordKeyringRevision() }
         try index.close()
@@ -41,7 +41,7 @@ struct RoomlessReaderTests {
         let folder = vault.above.path + "/" + name
         try FileManager.default.moveItem(atPath: copy, toPath: folder)
         let path = VaultIndex.nameForFullDisk(folder + "/index.sqlite")
-        let index = try VaultIndex.connect(to: path, keyring: vault.keyring, readOnly: true)
+        let index = try VaultIndex.connect(to: path, keyring: vault.keyring, readOnly: true, now: WallClock.now)
         #expect(try index.resources.find(title)?.id == title)
         try index.close()
     }

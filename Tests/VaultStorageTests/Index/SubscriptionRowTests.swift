@@ -98,7 +98,8 @@ struct SubscriptionRowTests {
     func locator() throws {
         var subscription = try Self.subscription(1)
         try store.subscriptions.write(subscription)
-        _ = try store.changeLocator(noting: vault.log(of: store), queued: { _, _ in nil }, principals: { _, _ in [:] })
+        _ = try LocatorChange(store).run(
+            noting: vault.log(of: store), queued: { _, _ in nil }, principals: { _, _ in [:] })
         #expect(store.index.locator == 2 && store.keyring.locators == [2])
         subscription.nextRun = nil
         #expect(try store.subscriptions.all().subscriptions == [subscription])
@@ -119,7 +120,7 @@ struct SubscriptionRowTests {
             try SecureRandom.identifier("download id"), DownloadOrder(url: "https://a.example/"), title: former,
             added: 1_700_000_000, position: QueuedDownload.middle)
         try store.downloads.write([download], isDurable: true)
-        _ = try store.changeLocator(
+        _ = try LocatorChange(store).run(
             noting: vault.log(of: store), queued: { _, locator in try? reseal(locator) }, principals: { _, _ in [:] })
         let found = try #require(try store.subscriptions.all().subscriptions.first)
         #expect(try store.downloads.all().downloads.map(\.title) == [renamed])
@@ -142,7 +143,8 @@ struct SubscriptionRowTests {
         }
         #expect(try store.subscriptions.all().damaged == 502)
         #expect(try store.subscriptions.all().subscriptions == [subscription])
-        _ = try store.changeLocator(noting: vault.log(of: store), queued: { _, _ in nil }, principals: { _, _ in [:] })
+        _ = try LocatorChange(store).run(
+            noting: vault.log(of: store), queued: { _, _ in nil }, principals: { _, _ in [:] })
         #expect(try store.subscriptions.all().subscriptions.map(\.id) == [subscription.id])
         try store.subscriptions.removeAll()
         let left = try store.subscriptions.all()

@@ -75,9 +75,9 @@ struct ValueSizeTests {
         try store.index.database.withoutTransaction { db in
             try db.execute(sql: "UPDATE resource SET metadata = zeroblob(284) WHERE id = ?", arguments: [known.data])
         }
-        let restored = try store.restoreFromBackup()
+        let restored = try CatalogRestore(store).run()
         #expect(restored.resources == 1, "catalog.backup.1 has it")
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         #expect(try CatalogBackupTests.resourceCount(vault.folder + "/catalog.backup") == 2)
         let sizes = try ["catalog.backup", "catalog.backup.1"].map {
             try PosixFileSystem().size(of: vault.folder + "/" + $0)

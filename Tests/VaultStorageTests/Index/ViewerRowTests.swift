@@ -81,7 +81,7 @@ struct ViewerRowTests {
     @Test("A removed title takes its share along, and a share of a title that is gone is not written")
     func removedTitle() throws {
         let viewer = try fill()
-        _ = try store.remove(film)
+        _ = try store.resources.remove(film)
         #expect(try store.viewers.all().shares.isEmpty)
         try store.viewers.write([film: TitleShare(title: title, viewers: [viewer.id])])
         #expect(try store.viewers.all().shares.isEmpty)
@@ -92,7 +92,8 @@ struct ViewerRowTests {
     @Test("A change of the locator seals all under the new key, and shares under the new ids of their titles")
     func locator() throws {
         let viewer = try fill()
-        _ = try store.changeLocator(noting: vault.log(of: store), queued: { _, _ in nil }, principals: { _, _ in [:] })
+        _ = try LocatorChange(store).run(
+            noting: vault.log(of: store), queued: { _, _ in nil }, principals: { _, _ in [:] })
         let renamed = try #require(try store.index.titleIDs.resources(title).first).id
         #expect(renamed != film && store.index.locator == 2)
         try expect(viewer, renamed, store)

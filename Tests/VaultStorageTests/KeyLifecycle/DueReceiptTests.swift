@@ -30,19 +30,19 @@ struct DueReceiptTests {
 
     @Test("A shred has one receipt and rotates the generation once", arguments: [false, true])
     func shred(isQuick: Bool) throws {
-        _ = try store.shred(title, isQuick: isQuick, noting: log)
+        _ = try Shreds(store).shred(title, isQuick: isQuick, noting: log)
         let pending = try store.index.settings().pendingShreds
-        _ = try store.finishShreds(noting: log)
+        _ = try Shreds(store).finish(noting: log)
         let before = try acts()
         #expect(before == (isQuick ? [.shred] : [.rotate, .retire, .shred]))
         try store.index.changeSettings { $0.pendingShreds = pending }
-        _ = try store.finishShreds(noting: log)
+        _ = try Shreds(store).finish(noting: log)
         #expect(try acts() == before && store.index.settings().pendingShreds.isEmpty)
         // Shredding the same title again is another shred.
         let again = try store.addMedia("film", length: 9).id
         #expect(again == title)
-        _ = try store.shred(again, isQuick: true, noting: log)
-        _ = try store.finishShreds(noting: log)
+        _ = try Shreds(store).shred(again, isQuick: true, noting: log)
+        _ = try Shreds(store).finish(noting: log)
         #expect(try acts() == before + [.shred])
         try store.close()
     }
@@ -50,15 +50,16 @@ struct DueReceiptTests {
     @Test("A reseal of named titles or of everything has one receipt for each", arguments: [false, true])
     func reseal(isOfAll: Bool) throws {
         let other = try store.addMedia("other", length: 9).id
-        let order = try store.orderReseal(of: isOfAll ? nil : [title, other], bytesPerSecond: nil, noting: log)
-        try store.finishResealOrder(order, of: isOfAll ? [title, other] : [title], noting: log)
+        let order = try SegmentReseal(store).order(
+            of: isOfAll ? nil : [title, other], bytesPerSecond: nil, noting: log)
+        try SegmentReseal(store).finishOrder(order, of: isOfAll ? [title, other] : [title], noting: log)
         #expect(try acts() == [.reseal])
         try store.index.changeSettings { $0.resealOrder = order }
-        try store.finishResealOrder(order, of: [title, other], noting: log)
+        try SegmentReseal(store).finishOrder(order, of: [title, other], noting: log)
         // If the titles were named, the one without a receipt gets it now.
         #expect(try acts() == (isOfAll ? [.reseal] : [.reseal, .reseal]))
-        let next = try store.orderReseal(of: isOfAll ? nil : [title], bytesPerSecond: nil, noting: log)
-        try store.finishResealOrder(next, of: [title], noting: log)
+        let next = try SegmentReseal(store).order(of: isOfAll ? nil : [title], bytesPerSecond: nil, noting: log)
+        try SegmentReseal(store).finishOrder(next, of: [title], noting: log)
         #expect(try acts().count == (isOfAll ? 2 : 3))
         try store.close()
     }
@@ -84,7 +85,7 @@ struct DueReceiptTests {
     @Test("A receipt from before a new root key is found too")
     func newRoot() throws {
         try log.note(.shred, outcome: .removed, subject: title)
-        _ = try store.renewRoot(
+        _ = try Generations(store).renewRoot(
             openedBy: [SharedSecret(TestKeyring.secret())], droppingOthers: false, noting: log)
         try log.note(.rewrap)
         #expect(try log.receipts(after: 0).map(\.act) == [.rewrap, .rotateRoot, .shred])

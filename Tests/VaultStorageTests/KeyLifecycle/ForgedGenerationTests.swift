@@ -31,12 +31,12 @@ struct ForgedGenerationTests {
         let title = try store.addMedia("film", length: 9)
         try forge(store, [number])
         let next = number == 2 ? 3 : 2
-        #expect(try store.addGeneration(noting: log) == next)
-        let renewed = try store.renewRoot(
+        #expect(try Generations(store).add(noting: log) == next)
+        let renewed = try Generations(store).renewRoot(
             openedBy: [SharedSecret(TestKeyring.secret())], droppingOthers: false, noting: log)
         #expect(renewed == next + 1)
-        _ = try store.shred(title.id, isQuick: false, noting: log)
-        _ = try store.finishShreds(noting: log)
+        _ = try Shreds(store).shred(title.id, isQuick: false, noting: log)
+        _ = try Shreds(store).finish(noting: log)
         #expect(store.keyring.currentGeneration == next + 2 && store.keyring.activeGenerations == [next + 2])
         try store.close()
         let keyring = try TemporaryVault.unlock(vault.keyringFile)
@@ -60,7 +60,7 @@ struct ForgedGenerationTests {
         #expect(made == [3, 4])
         store = try VaultStore.open(at: vault.folder, keyring: keyring, access: .owner)
         #expect(try GenerationRows(store.index).generations().all.filter { made.contains($0) } == made)
-        #expect(try store.retiringGenerations().isEmpty)
+        #expect(try GenerationRows(store.index).retiring().isEmpty)
         _ = try store.addMedia("film", length: 9)
         try store.close()
     }

@@ -37,18 +37,18 @@ struct GenerationTests {
         var store = try vault.open()
         let log = vault.log(of: store)
         let old = try Self.fill(store, 0..<5)
-        #expect(try store.addGeneration(noting: log) == 2)
+        #expect(try Generations(store).add(noting: log) == 2)
         let new = try Self.fill(store, 5..<7)
         try Self.expectReadable(store, old, in: 1)
         try Self.expectReadable(store, new, in: 2)
-        let refusal = #expect(throws: VaultError.self) { try store.retire(1, noting: log) }
+        let refusal = #expect(throws: VaultError.self) { try Generations(store).retire(1, noting: log) }
         #expect(refusal?.code == .inUse && refusal?.message.contains("5 resource keys") == true)
-        var rewrap = try store.rewrap()
+        var rewrap = try Generations(store).rewrap()
         while try rewrap.step() {}
-        try store.finishRewrap()
+        try Generations(store).finishRewrap()
         #expect(rewrap.total == 5 && rewrap.done == 5 && rewrap.unopened == 0)
         try Self.expectReadable(store, old + new, in: 2)
-        try store.retire(1, noting: log)
+        try Generations(store).retire(1, noting: log)
         try store.close()
 
         let keyring = try TemporaryVault.unlock(vault.keyringFile)
@@ -64,11 +64,11 @@ struct GenerationTests {
         let store = try vault.open()
         // Enough rows, in random order of their ids, to split and join pages of the index.
         for name in 0..<1500 { _ = try store.addMedia("film-\(name)", length: 1) }
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         let old = try store.wrappedKeys(of: 1).map(\.wrapped)
         #expect(old.count == 1500)
         #expect(try Traces.count(of: old, below: vault.folder) > 1000, "the search must find existing keys")
-        #expect(try store.replaceGenerations(noting: vault.log(of: store)) == [])
+        #expect(try Generations(store).replaceAll(noting: vault.log(of: store)) == [])
         #expect(try Traces.count(of: old, below: vault.folder) == 0)
         try store.close()
         #expect(try Traces.count(of: old, below: vault.folder) == 0)
@@ -81,10 +81,10 @@ struct GenerationTests {
         let store = try vault.open(fileSystem: disk)
         let log = vault.log(of: store)
         _ = try Self.fill(store, 0..<1)
-        _ = try store.addGeneration(noting: log)
-        var rewrap = try store.rewrap()
+        _ = try Generations(store).add(noting: log)
+        var rewrap = try Generations(store).rewrap()
         while try rewrap.step() {}
-        try store.finishRewrap()
+        try Generations(store).finishRewrap()
         let copies = [
             "index.sqlite.damaged", "index.sqlite.damaged-wal", "index.sqlite.new", "index.sqlite.new-wal",
             "index.sqlite.new-shm", "catalog.backup.new",
@@ -93,11 +93,11 @@ struct GenerationTests {
         // If a copy cannot be removed, the key that it needs stays.
         for copy in copies {
             disk.fail(.remove, of: copy, with: FileFailure(.other(5), "unlink: Input/output error"))
-            #expect(throws: VaultError.self) { try store.retire(1, noting: log) }
+            #expect(throws: VaultError.self) { try Generations(store).retire(1, noting: log) }
             #expect(store.keyring.activeGenerations == [1, 2])
             disk.mend()
         }
-        try store.retire(1, noting: log)
+        try Generations(store).retire(1, noting: log)
         #expect(store.keyring.activeGenerations == [2])
         for copy in copies { #expect(!PosixFileSystem().exists(copy), "\(copy)") }
         try store.close()
@@ -108,13 +108,13 @@ struct GenerationTests {
         let vault = try TemporaryVault()
         var store = try vault.open()
         for name in 0..<2500 { _ = try store.addMedia("film-\(name)", length: 1) }
-        _ = try store.addGeneration(noting: vault.log(of: store))
-        var first = try store.rewrap()
+        _ = try Generations(store).add(noting: vault.log(of: store))
+        var first = try Generations(store).rewrap()
         #expect(try first.step())
         try store.close()
         let keyring = try TemporaryVault.unlock(vault.keyringFile)
         store = try VaultStore.open(at: vault.folder, keyring: keyring, access: .owner)
-        var second = try store.rewrap()
+        var second = try Generations(store).rewrap()
         #expect(second.total == 2500 - first.done && second.total > 0)
         while try second.step() {}
         #expect(second.done == second.total && second.unopened == 0)
@@ -136,9 +136,11 @@ struct GenerationTests {
         }
         try #require(store.keyring.foldedGenerations.contains { $0.contains(1) })
         let revision = store.keyring.revision
-        try store.retire(1, noting: vault.log(of: store))
+        try Generations(store).retire(1, noting: vault.log(of: store))
         #expect(store.keyring.revision == revision)
-        let refusal = #expect(throws: VaultError.self) { try store.retire(999, noting: vault.log(of: store)) }
+        let refusal = #expect(throws: VaultError.self) {
+            try Generations(store).retire(999, noting: vault.log(of: store))
+        }
         #expect(refusal?.code == .invalidArgument)
         try store.close()
     }
@@ -153,15 +155,15 @@ struct GenerationTests {
             try db.execute(
                 sql: "UPDATE resourceKey SET wrapped = zeroblob(60) WHERE resource = ?", arguments: [broken.data])
         }
-        #expect(try store.replaceGenerations(noting: vault.log(of: store)) == [1])
+        #expect(try Generations(store).replaceAll(noting: vault.log(of: store)) == [1])
         #expect(store.keyring.activeGenerations == [1, 2])
-        #expect(try store.retiringGenerations() == [1])
+        #expect(try GenerationRows(store.index).retiring() == [1])
         let receipt = try AuditLog.report(on: vault.folder, keyring: store.keyring).receipts.last
         #expect(receipt?.act == .rewrap && receipt?.outcome == .partly && receipt?.resources == 2)
-        _ = try store.remove(broken)
-        #expect(try store.finishReplacingGenerations(noting: vault.log(of: store)) == [])
+        _ = try store.resources.remove(broken)
+        #expect(try Generations(store).finishReplacing(noting: vault.log(of: store)) == [])
         #expect(store.keyring.activeGenerations == [2])
-        #expect(try store.retiringGenerations() == [])
+        #expect(try GenerationRows(store.index).retiring() == [])
     }
 
     @Test("A key wrapped by a newer generation counts as unopened, because a restored keyring may be older")
@@ -172,7 +174,7 @@ struct GenerationTests {
         try store.index.write { db in
             try db.execute(sql: "INSERT INTO generation VALUES (9, 'active'); UPDATE resourceKey SET generation = 9")
         }
-        var rewrap = try store.rewrap()
+        var rewrap = try Generations(store).rewrap()
         while try rewrap.step() {}
         #expect(rewrap.total == 1 && rewrap.unopened == 1)
     }
@@ -188,7 +190,7 @@ struct GenerationTests {
                     CREATE TEMP TRIGGER refuse BEFORE INSERT ON generation WHEN NEW.number > 1 BEGIN SELECT RAISE(ABORT, 'no'); END
                     """)
         }
-        #expect(throws: (any Error).self) { try store.addGeneration(noting: log) }
+        #expect(throws: (any Error).self) { try Generations(store).add(noting: log) }
         #expect(store.keyring.currentGeneration == 1, "a generation without a row must not be used")
         _ = try Self.fill(store, 0..<1)
         #expect(throws: (any Error).self) { try log.note(.rewrap) }
@@ -216,7 +218,7 @@ struct GenerationTests {
         store = try VaultStore.open(at: vault.folder, keyring: keyring, access: .owner)
         #expect(try GenerationRows(store.index).generations().all == [1, 2])
         _ = try Self.fill(store, 0..<1)
-        var rewrap = try store.rewrap()
+        var rewrap = try Generations(store).rewrap()
         while try rewrap.step() {}
         // Simulates a power loss after the index removed a generation that the keyring still has.
         try GenerationRows(store.index).removeGeneration(1)
@@ -225,7 +227,7 @@ struct GenerationTests {
         try store.close()
         store = try VaultStore.open(at: vault.folder, keyring: keyring, access: .owner)
         #expect(try GenerationRows(store.index).generations().retiring == [1], "it is on its way out")
-        try store.retire(1, noting: vault.log(of: store))
+        try Generations(store).retire(1, noting: vault.log(of: store))
         #expect(keyring.activeGenerations == [2])
     }
 
@@ -234,11 +236,11 @@ struct GenerationTests {
         let vault = try TemporaryVault()
         let store = try vault.open()
         let log = vault.log(of: store)
-        #expect(try store.addGeneration(noting: log) == 2)
+        #expect(try Generations(store).add(noting: log) == 2)
         let old = try KeyringReader.unlock(try vault.keyringPlace().read(), with: TestKeyring.secret())
         try log.note(.rewrap)
         try #require(store.keyring.revision > old.revision)
-        var rewrap = try store.rewrap()
+        var rewrap = try Generations(store).rewrap()
         while try rewrap.step() {}
         // Simulates a power loss after the index removed the generation and before the keyring did.
         try GenerationRows(store.index).removeGeneration(1)
@@ -249,6 +251,6 @@ struct GenerationTests {
         #expect(refusal?.code == .olderKeyring)
         let newer = try TemporaryVault.unlock(vault.keyringFile)
         let again = try VaultStore.open(at: vault.folder, keyring: newer, access: .owner)
-        #expect(try again.retiringGenerations() == [1])
+        #expect(try GenerationRows(again.index).retiring() == [1])
     }
 }

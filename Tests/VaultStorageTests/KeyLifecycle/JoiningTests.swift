@@ -30,9 +30,9 @@ struct JoiningTests {
     /// Joins all segments that can be joined.
     private static func join(_ id: ResourceID, in store: VaultStore) throws {
         let resource = try #require(try store.index.resources.find(id))
-        while let old = try store.neighbours(of: resource, excluding: [], isWhole: true) {
-            let new = try #require(try store.join(old, of: resource))
-            store.removeReplaced(old, by: [new])
+        while let old = try SegmentJoin(store).next(of: resource, excluding: [], isWhole: true) {
+            let new = try #require(try SegmentJoin(store).join(old, of: resource))
+            SegmentReseal(store).removeReplaced(old, by: [new])
         }
     }
 
@@ -64,9 +64,9 @@ struct JoiningTests {
         let store = try vault.open()
         let resource = try #require(try store.index.resources.find(id))
         let open = try #require(resource.serving?.segments.first { $0.start == 2 })
-        let reader = try store.reader(of: open, resource: resource)
+        let reader = try store.segments.reader(of: open, resource: resource)
         let bad = try #require(resource.serving?.segments.first { $0.start == 40_000 })
-        try store.invalidate(bad, for: .badBlock(0))
+        try store.segments.invalidate(bad, for: .badBlock(0))
         try Self.join(id, in: store)
         #expect(try reader.bytes(open.range, of: open) == Array(Self.bytes[2..<40_000]))
         let starts = try #require(try store.index.resources.find(id)?.serving).segments.map(\.start)
@@ -78,13 +78,13 @@ struct JoiningTests {
     func changed() throws {
         let store = try vault.open()
         let resource = try #require(try store.index.resources.find(id))
-        let old = try #require(try store.neighbours(of: resource, excluding: [], isWhole: true))
+        let old = try #require(try SegmentJoin(store).next(of: resource, excluding: [], isWhole: true))
         let evicted = try #require(old.last)
         _ = try SegmentRows(store.index).drop(evicted.id, deletesFile: false)
-        #expect(try store.join(old, of: resource) == nil)
+        #expect(try SegmentJoin(store).join(old, of: resource) == nil)
         #expect(try store.index.resources.find(id)?.serving?.segments.count == 5)
-        try store.segments.remove(old[1].id)
-        #expect(throws: SegmentFailure.self) { try store.join(Array(old.dropLast()), of: resource) }
+        try store.segmentFiles.remove(old[1].id)
+        #expect(throws: SegmentFailure.self) { try SegmentJoin(store).join(Array(old.dropLast()), of: resource) }
         #expect(try store.index.resources.find(id)?.serving?.segments.count == 5)
         try store.close()
     }
@@ -93,18 +93,18 @@ struct JoiningTests {
     func noSpace() throws {
         let store = try vault.open()
         let resource = try #require(try store.index.resources.find(id))
-        let old = try #require(try store.neighbours(of: resource, excluding: [], isWhole: true))
+        let old = try #require(try SegmentJoin(store).next(of: resource, excluding: [], isWhole: true))
         let played = try store.addMedia("played", length: 200_000)
         _ = try store.store([UInt8](repeating: 1, count: 200_000), at: 0, of: played)
         for more: Int64 in [0, 4096, 100_000] {
             store.quota.enforce(StorageLimits(maxSize: try store.bytesUsed() + more))
-            #expect(try store.join(old, of: resource) == nil)
+            #expect(try SegmentJoin(store).join(old, of: resource) == nil)
         }
         #expect(
             try store.index.resources.find(played.id)?.serving?.segments.count == 1,
             "no title may be evicted for a join")
         store.quota.enforce(StorageLimits(maxSize: try store.bytesUsed() + 200_000))
-        #expect(try store.join(old, of: resource) != nil)
+        #expect(try SegmentJoin(store).join(old, of: resource) != nil)
         try store.close()
     }
 
@@ -155,14 +155,14 @@ struct JoiningTests {
         _ = try store.store(Array(Self.bytes[0..<40_000]), at: 0, of: played)
         store.quota.keepReserve()
         let resource = try #require(try store.index.resources.find(id))
-        let old = try #require(try store.neighbours(of: resource, excluding: [], isWhole: true))
+        let old = try #require(try SegmentJoin(store).next(of: resource, excluding: [], isWhole: true))
         let used = try store.bytesUsed()
         disk.fill(leaving: room)
-        let joined = try? store.join(old, of: resource)
+        let joined = try? SegmentJoin(store).join(old, of: resource)
         disk.fill(leaving: nil)
-        store.finishPendingWork()
+        Recovery(store).finishPendingWork()
         try #require(joined == nil || room > 150_000)
-        if let joined { store.removeReplaced(old, by: [joined]) }
+        if let joined { SegmentReseal(store).removeReplaced(old, by: [joined]) }
         try Self.check(store, id)
         #expect(try store.index.resources.find(played.id)?.serving?.held == ByteRanges(0..<40_000))
         #expect(try joined != nil || store.bytesUsed() == used)

@@ -14,17 +14,18 @@ struct KeyPowerLossTests {
     private static func secret() throws -> SharedSecret { SharedSecret(try TestKeyring.secret()) }
 
     private static func turn(_ store: VaultStore, _ log: AuditLog) throws {
-        let isBegun = try !store.retiringGenerations().isEmpty
-        let left = try isBegun ? store.finishReplacingGenerations(noting: log) : store.replaceGenerations(noting: log)
+        let isBegun = try !GenerationRows(store.index).retiring().isEmpty
+        let left =
+            try isBegun ? Generations(store).finishReplacing(noting: log) : Generations(store).replaceAll(noting: log)
         #expect(left == [])
     }
 
     private static func renewRoot(_ store: VaultStore, _ log: AuditLog) throws {
-        _ = try store.renewRoot(openedBy: [secret()], droppingOthers: false, noting: log)
+        _ = try Generations(store).renewRoot(openedBy: [secret()], droppingOthers: false, noting: log)
     }
 
     private static func changeLocator(_ store: VaultStore, _ log: AuditLog) throws {
-        _ = try store.changeLocator(noting: log, queued: { _, _ in nil }) { _, _ in [:] }
+        _ = try LocatorChange(store).run(noting: log, queued: { _, _ in nil }) { _, _ in [:] }
     }
 
     /// The key operations: what is done to a store, and what must hold after it was repeated following the loss.
@@ -53,7 +54,7 @@ struct KeyPowerLossTests {
             // A new resource must use a generation that keyring and index both have.
             let added = try store.addMedia("added", length: 1)
             #expect(try store.index.resources.find(added.id)?.generation == keyring.currentGeneration, comment)
-            _ = try store.remove(added.id)
+            _ = try store.resources.remove(added.id)
             let all = try GenerationRows(store.index).generations().all
             if isFinished { #expect(all == keyring.activeGenerations, comment) }
             #expect(try AuditLog.report(on: copy + "/vault", keyring: keyring).isSound, comment)

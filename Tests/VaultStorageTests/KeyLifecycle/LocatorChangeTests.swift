@@ -13,7 +13,7 @@ struct LocatorChangeTests {
         let vault = try TemporaryVault()
         let store = try vault.open()
         let index = store.index
-        _ = try store.changeKeyring(at: vault.keyringPlace()) { try $0.addLocator() }
+        _ = try vault.keyringPlace().changeKeyring(of: store) { try $0.addLocator() }
         // As right after the transaction of a change.
         try index.write { db in try index.write(index.settings(db), locator: 2, db) }
         #expect(index.locator == 1, "the index does not follow yet")
@@ -31,9 +31,9 @@ struct LocatorChangeTests {
         let vault = try TemporaryVault()
         let store = try vault.open()
         let former = try store.addMedia("film", length: 10)
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         try store.index.write { db in try db.execute(sql: "UPDATE resource SET metadata = zeroblob(284)") }
-        let unopened = try store.changeLocator(
+        let unopened = try LocatorChange(store).run(
             noting: vault.log(of: store), queued: { _, _ in nil }, principals: { _, _ in [:] })
         let id = try #require(
             store.keyring.resourceID(cacheKey: former.metadata.cacheKey, locator: store.index.locator))

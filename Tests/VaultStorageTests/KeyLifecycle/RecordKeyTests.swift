@@ -25,7 +25,7 @@ struct RecordKeyTests {
         for kind in EveryRecord.kinds {
             #expect(try EveryRecord.opened(kind, in: store, by: former) > 0, "premise: \(kind)")
         }
-        #expect(try store.replaceGenerations(noting: vault.log(of: store)) == [])
+        #expect(try Generations(store).replaceAll(noting: vault.log(of: store)) == [])
         try store.changeSettings { $0.mode = .online }
         for kind in EveryRecord.kinds {
             #expect(try EveryRecord.opened(kind, in: store, by: former) == 0, "\(kind)")
@@ -37,22 +37,22 @@ struct RecordKeyTests {
     @Test("A new root key destroys the generations of the records, too")
     func newRoot() throws {
         let log = vault.log(of: store)
-        _ = try store.renewRoot(
+        _ = try Generations(store).renewRoot(
             openedBy: [SharedSecret(try TestKeyring.secret())], droppingOthers: false, noting: log)
-        #expect(try store.finishReplacingGenerations(noting: log) == [])
-        try store.retire(1, noting: log)
+        #expect(try Generations(store).finishReplacing(noting: log) == [])
+        try Generations(store).retire(1, noting: log)
         for kind in EveryRecord.kinds { #expect(try EveryRecord.opened(kind, in: store, by: former) == 0, "\(kind)") }
         try store.close()
     }
 
     @Test("No record of a destroyed generation is left in the folder")
     func traces() throws {
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         let old = try EveryRecord.kinds.flatMap { kind in
             try store.index.read { try EveryRecord.rows(kind, $0).map(\.sealed) }
         }
         #expect(try Traces.count(of: old, below: vault.folder) > 0, "the search must find existing records")
-        #expect(try store.replaceGenerations(noting: vault.log(of: store)) == [])
+        #expect(try Generations(store).replaceAll(noting: vault.log(of: store)) == [])
         #expect(try Traces.count(of: old, below: vault.folder) == 0)
         try store.close()
     }
@@ -62,20 +62,20 @@ struct RecordKeyTests {
         let log = vault.log(of: store)
         let table = try EveryRecord.table(kind)
         let old = try #require(try store.index.read { try EveryRecord.rows(kind, $0) }.first)
-        _ = try store.addGeneration(noting: log)
-        var rewrap = try store.rewrap()
+        _ = try Generations(store).add(noting: log)
+        var rewrap = try Generations(store).rewrap()
         while try rewrap.step() {}
-        try store.finishRewrap()
+        try Generations(store).finishRewrap()
         for path in CatalogFiles(in: vault.folder).all { try? FileManager.default.removeItem(atPath: path) }
         var flipped = old.sealed
         flipped[100] ^= 1
         try store.index.write { [flipped] in try table.replace(flipped, of: old.id, $0) }
-        let refusal = #expect(throws: VaultError.self) { try store.retire(1, noting: log) }
+        let refusal = #expect(throws: VaultError.self) { try Generations(store).retire(1, noting: log) }
         #expect(refusal?.code == .inUse && refusal?.hint == .repair)
         #expect(refusal?.message.contains("seals 1 record that cannot be opened") == true)
         #expect(store.keyring.activeGenerations == [1, 2])
         try store.index.write { try table.replace(old.sealed, of: old.id, $0) }
-        try store.retire(1, noting: log)
+        try Generations(store).retire(1, noting: log)
         #expect(try EveryRecord.opened(kind, in: store, by: vault.keyring) > 0)
         #expect(try EveryRecord.opened(kind, in: store, by: former) == 0)
         try store.close()
@@ -83,7 +83,7 @@ struct RecordKeyTests {
 
     @Test("A record does not open for another kind, id or generation")
     func bound() throws {
-        _ = try store.addGeneration(noting: vault.log(of: store))
+        _ = try Generations(store).add(noting: vault.log(of: store))
         try store.index.read { db in
             let keys = try RecordKeys(vault.keyring, db)
             for table in SealedTable.all {
@@ -149,7 +149,7 @@ struct RecordKeyTests {
         let table = SealedTable.viewers
         try owner.index.write { try table.replace(slipped[0].sealed, of: slipped[0].id, $0) }
         #expect(try owner.viewers.all().viewers.count == 1, "premise")
-        #expect(try owner.replaceGenerations(noting: vault.log(of: owner)) == [])
+        #expect(try Generations(owner).replaceAll(noting: vault.log(of: owner)) == [])
         try owner.index.write { try table.replace(slipped[0].sealed, of: slipped[0].id, $0) }
         #expect(try owner.viewers.all().viewers.isEmpty)
         #expect(try owner.viewers.all().unreadable == 1)
@@ -162,7 +162,7 @@ struct RecordKeyTests {
         let copy = folder.path + "/vault"
         try FileManager.default.copyItem(atPath: vault.folder, toPath: copy)
         let owner = try vault.open()
-        #expect(try owner.replaceGenerations(noting: vault.log(of: owner)) == [])
+        #expect(try Generations(owner).replaceAll(noting: vault.log(of: owner)) == [])
         try owner.close()
         return (folder, copy)
     }
@@ -184,7 +184,7 @@ struct RecordKeyTests {
 
     @Test("No index is rebuilt from the catalog of a copy that is older than the keys")
     func rebuildOfOlderCopy() throws {
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         try store.close()
         let (folder, copy) = try copyBeforeRetirement()
         defer { withExtendedLifetime(folder) {} }
@@ -211,12 +211,12 @@ struct RecordKeyTests {
 
     @Test("A record of a generation that the keyring merely lacks stays, until it is to be forgotten")
     func lackedGeneration() throws {
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         try store.index.write { db in
             try GenerationRow.insert(77, db)
             try db.execute(sql: "UPDATE subscription SET record = CAST(x'4d000000' || substr(record, 5) AS BLOB)")
         }
-        #expect(try store.restoreFromBackup().records == 0, "another keyring opens it")
+        #expect(try CatalogRestore(store).run().records == 0, "another keyring opens it")
         let found = try #require(try VerificationRows(store.index).unreadableRecords().first)
         #expect(found.count == 1 && found.lacked == 1)
         #expect(try VerificationRows(store.index).dropUnreadable(found) == 1)
@@ -228,7 +228,7 @@ struct RecordKeyTests {
     private func keepRetired() throws {
         let table = SealedTable.subscriptions
         let old = try #require(try store.index.read { try EveryRecord.rows(table.name, $0) }.first)
-        #expect(try store.replaceGenerations(noting: vault.log(of: store)) == [])
+        #expect(try Generations(store).replaceAll(noting: vault.log(of: store)) == [])
         try store.index.write { try table.replace(old.sealed, of: old.id, $0) }
     }
 
@@ -246,15 +246,15 @@ struct RecordKeyTests {
     func namedRetiredGeneration() throws {
         try keepRetired()
         try store.index.write { try GenerationRow.insert(1, $0) }
-        #expect(try store.restoreFromBackup().records == 1)
+        #expect(try CatalogRestore(store).run().records == 1)
         #expect(try VerificationRows(store.index).unreadableRecords().isEmpty)
         try store.close()
     }
 
     @Test("A rewrap seals every record under the current generation")
     func rewrapped() throws {
-        _ = try store.addGeneration(noting: vault.log(of: store))
-        var rewrap = try store.rewrap()
+        _ = try Generations(store).add(noting: vault.log(of: store))
+        var rewrap = try Generations(store).rewrap()
         while try rewrap.step() {}
         #expect(try store.index.records.use().keys.sorted() == [2])
         try store.close()
@@ -262,12 +262,12 @@ struct RecordKeyTests {
 
     @Test("A number that no generation has is damage, and the record comes back")
     func unknownGeneration() throws {
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         try store.index.write { db in
             try db.execute(sql: "UPDATE subscription SET record = CAST(x'4d000000' || substr(record, 5) AS BLOB)")
         }
         #expect(try VerificationRows(store.index).unreadableRecords().map(\.lacked) == [0])
-        #expect(try store.restoreFromBackup().records == 1)
+        #expect(try CatalogRestore(store).run().records == 1)
         try store.close()
     }
 

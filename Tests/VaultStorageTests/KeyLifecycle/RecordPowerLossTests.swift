@@ -15,29 +15,30 @@ struct RecordPowerLossTests {
     /// Each is repeated after the loss.
     private static let acts: [String: Act] = [
         "replacing all generations": { store, log in
-            let isBegun = try store.isRetiringGenerations()
+            let isBegun = try Generations(store).isRetiring()
             let left =
-                try isBegun ? store.finishReplacingGenerations(noting: log) : store.replaceGenerations(noting: log)
+                try isBegun
+                ? Generations(store).finishReplacing(noting: log) : Generations(store).replaceAll(noting: log)
             #expect(left == [])
         },
         "changing the locator": { store, log in
-            _ = try store.changeLocator(noting: log, queued: { _, _ in nil }) { _, _ in [:] }
+            _ = try LocatorChange(store).run(noting: log, queued: { _, _ in nil }) { _, _ in [:] }
         },
         "writing backups": { store, _ in
             for _ in 0..<2 {
                 store.noteChange()
-                try store.backUpCatalog()
+                try store.catalogBackup.write()
             }
         },
         "erasing": { store, _ in
             try store.index.write { db in try PendingErasure.record(db) }
-            try store.carryOutErasure()
+            try store.erasure.carryOut()
         },
         "restoring from the backup": { store, _ in
             try store.index.write { db in
                 for table in SealedTable.own { try db.execute(sql: "UPDATE \(table.name) SET record = zeroblob(400)") }
             }
-            #expect(try store.restoreFromBackup().records == SealedTable.own.count)
+            #expect(try CatalogRestore(store).run().records == SealedTable.own.count)
         },
     ]
 
@@ -49,7 +50,7 @@ struct RecordPowerLossTests {
             let keyring = try TemporaryVault.unlock(place.path)
             let store = try VaultStore.open(at: copy + "/vault", keyring: keyring, access: .owner)
             if isFinished { try act(store, AuditLog(of: store, at: place)) }
-            _ = try store.restoreFromBackup()
+            _ = try CatalogRestore(store).run()
             for kind in EveryRecord.kinds {
                 #expect(try EveryRecord.opened(kind, in: store, by: keyring) == 1, "\(comment): \(kind)")
             }
@@ -69,8 +70,8 @@ struct RecordPowerLossTests {
         let disk = vault.simulatedFileSystem(seesIndex: true)
         let store = try vault.open(fileSystem: disk)
         try EveryRecord.write(to: store)
-        try store.backUpCatalog()
-        try store.carryOutErasure()
+        try store.catalogBackup.write()
+        try store.erasure.carryOut()
         let copies = try TemporaryFolder()
         let seed = UInt64.random(in: 0 ..< .max)
         // Of each few calls one, another in each run.

@@ -29,14 +29,14 @@ struct ResealBacklogTests {
 
     private func begin(_ id: ResourceID, run: Int64) throws -> StoredResource {
         var resource = try #require(try store.index.resources.find(id))
-        _ = try store.beginReseal(&resource, run: run)
+        _ = try SegmentReseal(store).begin(&resource, run: run)
         return resource
     }
 
     private func sealNext(of resource: StoredResource) throws {
         let task = try #require(try ResealRows(store.index).resealTasks(of: resource, limit: 1).first)
-        let new = try #require(try store.reseal(task, of: resource))
-        store.removeResealed(task.segment, for: new)
+        let new = try #require(try SegmentReseal(store).reseal(task, of: resource))
+        SegmentReseal(store).removeReplaced([task.segment], by: new)
     }
 
     /// Removes the order, as a reseal does at its end, even if it could not reseal everything.
@@ -58,9 +58,9 @@ struct ResealBacklogTests {
     @Test("A reseal of everything counts titles not yet begun, and segments of begun titles under an older key")
     func everything() throws {
         #expect(try backlog() == nil)
-        let order = try store.orderReseal(of: nil, bytesPerSecond: nil, noting: vault.log(of: store))
+        let order = try SegmentReseal(store).order(of: nil, bytesPerSecond: nil, noting: vault.log(of: store))
         try expect(3, 210_000)
-        _ = try store.addGeneration(noting: vault.log(of: store))
+        _ = try Generations(store).add(noting: vault.log(of: store))
         var resource = try begin(title, run: order.run)
         try expect(3, 210_000, leaving: [1: 1])
         try sealNext(of: resource)
@@ -69,12 +69,12 @@ struct ResealBacklogTests {
         try expect(3, 60_000 + left, leaving: [1: 1])
         try sealNext(of: resource)
         try expect(3, 60_000, leaving: [1: 1])
-        #expect(try store.finishReseal(&resource))
+        #expect(try SegmentReseal(store).finish(&resource))
         try expect(2, 60_000)
         for id in [other, empty] {
             var resource = try begin(id, run: order.run)
             if id == other { try sealNext(of: resource) }
-            #expect(try store.finishReseal(&resource))
+            #expect(try SegmentReseal(store).finish(&resource))
         }
         // Old keys still have to be erased from the log and the backup.
         try expect(0, 0)
@@ -86,10 +86,11 @@ struct ResealBacklogTests {
     @Test(
         "A reseal of named titles counts only those, including one that an earlier run began")
     func named() throws {
-        let first = try store.orderReseal(of: [title], bytesPerSecond: nil, noting: vault.log(of: store))
+        let first = try SegmentReseal(store).order(of: [title], bytesPerSecond: nil, noting: vault.log(of: store))
         _ = try begin(title, run: first.run)
         try end()
-        let order = try store.orderReseal(of: [title, other], bytesPerSecond: nil, noting: vault.log(of: store))
+        let order = try SegmentReseal(store).order(
+            of: [title, other], bytesPerSecond: nil, noting: vault.log(of: store))
         #expect(order.run > first.run)
         try expect(2, 210_000)
         let resource = try begin(title, run: order.run)
@@ -101,13 +102,13 @@ struct ResealBacklogTests {
 
     @Test("A title that does not open counts until the reseal ends, and a removed title does not count")
     func unopened() throws {
-        _ = try store.orderReseal(of: nil, bytesPerSecond: nil, noting: vault.log(of: store))
+        _ = try SegmentReseal(store).order(of: nil, bytesPerSecond: nil, noting: vault.log(of: store))
         try store.index.write { db in
             try db.execute(
                 sql: "UPDATE resourceKey SET wrapped = zeroblob(60) WHERE resource = ?", arguments: [other.data])
         }
         try expect(3, 210_000)
-        _ = try store.remove(title)
+        _ = try store.resources.remove(title)
         try expect(2, 60_000)
         try end()
         #expect(try backlog() == nil)
@@ -116,8 +117,8 @@ struct ResealBacklogTests {
 
     @Test("Segments that a finished reseal left behind are not due, and their generation is left to a rewrap")
     func leftBehind() throws {
-        let order = try store.orderReseal(of: nil, bytesPerSecond: nil, noting: vault.log(of: store))
-        _ = try store.addGeneration(noting: vault.log(of: store))
+        let order = try SegmentReseal(store).order(of: nil, bytesPerSecond: nil, noting: vault.log(of: store))
+        _ = try Generations(store).add(noting: vault.log(of: store))
         _ = try begin(other, run: order.run)
         try end()
         try expect(1, 60_000, isDue: false)
@@ -127,7 +128,7 @@ struct ResealBacklogTests {
     @Test("Titles on all pages are counted")
     func pages() throws {
         for name in 0..<1200 { _ = try store.addMedia("more-\(name)", length: 1) }
-        _ = try store.orderReseal(of: nil, bytesPerSecond: nil, noting: vault.log(of: store))
+        _ = try SegmentReseal(store).order(of: nil, bytesPerSecond: nil, noting: vault.log(of: store))
         try expect(1203, 210_000)
         try store.close()
     }

@@ -23,21 +23,21 @@ struct ResealTests {
         id = resource.id
         let first = try #require(try store.store(Array(Self.bytes[..<100_000]), at: 0, of: resource))
         _ = try store.store(Array(Self.bytes[100_000...]), at: 100_000, of: resource)
-        try store.invalidate(first, for: .badBlock(1))
+        try store.segments.invalidate(first, for: .badBlock(1))
         try store.close()
     }
 
     /// Reseals a resource from its current state to the end.
     private static func reseal(_ id: ResourceID, in store: VaultStore, run: Int64) throws {
         var resource = try #require(try store.index.resources.find(id))
-        guard try store.beginReseal(&resource, run: run) == true else { return }
-        try store.backUpCatalog()
+        guard try SegmentReseal(store).begin(&resource, run: run) == true else { return }
+        try store.catalogBackup.write()
         while let task = try ResealRows(store.index).resealTasks(of: resource, limit: 1).first {
-            let new = try #require(try store.reseal(task, of: resource))
-            store.removeResealed(task.segment, for: new)
+            let new = try #require(try SegmentReseal(store).reseal(task, of: resource))
+            SegmentReseal(store).removeReplaced([task.segment], by: new)
         }
-        #expect(try store.finishReseal(&resource))
-        try store.carryOutErasure()
+        #expect(try SegmentReseal(store).finish(&resource))
+        try store.erasure.carryOut()
     }
 
     /// Requires that exactly the original bytes are held.
@@ -89,7 +89,7 @@ struct ResealTests {
             new.length = length
             let error = #expect(throws: VaultError.self) { try SegmentRows(store.index).exchange([old], for: [new]) }
             #expect(error?.code == .integrity, "\(start)")
-            try store.discard(new.id)
+            try store.segments.discard(new.id)
             try Self.check(store, id)
         }
         try store.close()
@@ -101,23 +101,23 @@ struct ResealTests {
     func growing() throws {
         let store = try vault.open()
         let old = try #require(try store.index.resources.find(id))
-        var writer = try store.beginSegment(at: 32_768, of: old)
+        var writer = try store.segments.begin(at: 32_768, of: old)
         try writer.append(Self.bytes[32_768..<65_536])
         var resource = old
-        #expect(try store.beginReseal(&resource, run: 1) == true)
-        let error = #expect(throws: VaultError.self) { _ = try store.beginSegment(at: 40_000, of: old) }
+        #expect(try SegmentReseal(store).begin(&resource, run: 1) == true)
+        let error = #expect(throws: VaultError.self) { _ = try store.segments.begin(at: 40_000, of: old) }
         #expect(error?.code == .changed)
         for task in try ResealRows(store.index).resealTasks(of: resource, limit: 9) where !task.isOpen {
-            let new = try #require(try store.reseal(task, of: resource))
-            store.removeResealed(task.segment, for: new)
+            let new = try #require(try SegmentReseal(store).reseal(task, of: resource))
+            SegmentReseal(store).removeReplaced([task.segment], by: new)
         }
-        #expect(try !store.finishReseal(&resource), "the open segment must still need the old key")
+        #expect(try !SegmentReseal(store).finish(&resource), "the open segment must still need the old key")
         #expect(try store.index.resources.find(id)?.keys.count == 2)
-        _ = try store.close(writer)
+        _ = try store.segments.close(writer)
         let task = try #require(try ResealRows(store.index).resealTasks(of: resource, limit: 9).first)
-        let new = try #require(try store.reseal(task, of: resource))
-        store.removeResealed(task.segment, for: new)
-        #expect(try store.finishReseal(&resource))
+        let new = try #require(try SegmentReseal(store).reseal(task, of: resource))
+        SegmentReseal(store).removeReplaced([task.segment], by: new)
+        #expect(try SegmentReseal(store).finish(&resource))
         let after = try #require(try store.index.resources.find(id))
         #expect(after.serving?.held == ByteRanges(0..<150_000))
         try store.close()
@@ -127,10 +127,10 @@ struct ResealTests {
     func evicted() throws {
         let store = try vault.open()
         var resource = try #require(try store.index.resources.find(id))
-        _ = try store.beginReseal(&resource, run: 1)
+        _ = try SegmentReseal(store).begin(&resource, run: 1)
         let task = try #require(try ResealRows(store.index).resealTasks(of: resource, limit: 1).first)
-        try store.discard(task.segment.id)
-        #expect(throws: (any Error).self) { try store.reseal(task, of: resource) }
+        try store.segments.discard(task.segment.id)
+        #expect(throws: (any Error).self) { try SegmentReseal(store).reseal(task, of: resource) }
         #expect(try TemporaryFolder.files(below: vault.folder + "/segments").count == 1)
         try store.close()
     }
@@ -178,11 +178,11 @@ struct ResealTests {
     func rebuiltMidway() throws {
         let store = try vault.open()
         var resource = try #require(try store.index.resources.find(id))
-        _ = try store.beginReseal(&resource, run: 1)
-        try store.backUpCatalog()
+        _ = try SegmentReseal(store).begin(&resource, run: 1)
+        try store.catalogBackup.write()
         let task = try #require(try ResealRows(store.index).resealTasks(of: resource, limit: 1).first)
-        let new = try #require(try store.reseal(task, of: resource))
-        store.removeResealed(task.segment, for: new)
+        let new = try #require(try SegmentReseal(store).reseal(task, of: resource))
+        SegmentReseal(store).removeReplaced([task.segment], by: new)
         try store.index.close()
         store.giveUpLock()
         for suffix in ["", "-wal", "-shm"] { try PosixFileSystem().remove(vault.folder + "/index.sqlite" + suffix) }
@@ -209,13 +209,13 @@ struct ResealTests {
         let old = try store.addMedia("old", length: 1).id
         clock.advance(by: 7200)
         let recent = try store.addMedia("recent", length: 1).id
-        _ = try store.addGeneration(noting: vault.log(of: store))
+        _ = try Generations(store).add(noting: vault.log(of: store))
         clock.advance(by: 7200)
         let newer = try store.addMedia("newer", length: 1)
         // The fixture's title was added by the wall clock, which is later than the test clock.
         #expect(try ResealRows(store.index).resealQueue() == [id, recent, old, newer.id])
         var begun = newer
-        _ = try store.beginReseal(&begun, run: 1)
+        _ = try SegmentReseal(store).begin(&begun, run: 1)
         #expect(try ResealRows(store.index).resealQueue().first == newer.id)
         try store.close()
     }
@@ -245,16 +245,16 @@ struct ResealTests {
         let disk = vault.simulatedFileSystem()
         let store = try vault.open(fileSystem: disk)
         let log = vault.log(of: store)
-        let order = try store.orderReseal(of: [id], bytesPerSecond: nil, noting: log)
+        let order = try SegmentReseal(store).order(of: [id], bytesPerSecond: nil, noting: log)
         try Self.reseal(id, in: store, run: order.run)
         let receipts = { try AuditLog.report(on: vault.folder, keyring: store.keyring).receipts.map(\.act) }
         store.noteChange()
-        _ = try store.remove(store.addMedia("other", length: 1).id)
+        _ = try store.resources.remove(store.addMedia("other", length: 1).id)
         try store.index.write { db in try PendingErasure.record(db) }
         disk.fail(.create, of: "catalog.backup", with: FileFailure(.noSpace, "no space"))
-        #expect(throws: VaultError.self) { try store.finishResealOrder(order, of: [id], noting: log) }
+        #expect(throws: VaultError.self) { try SegmentReseal(store).finishOrder(order, of: [id], noting: log) }
         #expect(try receipts().isEmpty && store.index.settings().resealOrder != nil)
-        try store.finishResealOrder(order, of: [id], noting: log)
+        try SegmentReseal(store).finishOrder(order, of: [id], noting: log)
         #expect(try receipts() == [.reseal] && store.index.settings().resealOrder == nil)
         try store.close()
     }
@@ -263,7 +263,7 @@ struct ResealTests {
     func overlappingExchange() throws {
         let store = try vault.open()
         var resource = try #require(try store.index.resources.find(id))
-        #expect(try store.beginReseal(&resource, run: 1) == true)
+        #expect(try SegmentReseal(store).begin(&resource, run: 1) == true)
         let old = try #require(try ResealRows(store.index).resealTasks(of: resource, limit: 1).first).segment
         #expect(old.range == 0..<100_000, "the other segment must begin where this one ends")
         var new = SegmentDescription(

@@ -17,12 +17,12 @@ struct ShredTests {
         let vault = try TemporaryVault()
         let store = try vault.open()
         let ids = try ["first", "second"].map { try store.addMedia($0, length: 10).id }
-        _ = try store.remove(ids[0])
-        #expect(try !store.hasPendingErasure(), "premise")
+        _ = try store.resources.remove(ids[0])
+        #expect(try !store.erasure.isPending(), "premise")
         let log = vault.log(of: store)
-        _ = try store.shred(ids[1], isQuick: true, noting: log)
-        #expect(try store.finishShreds(noting: log) == [])
-        #expect(try !store.hasPendingErasure())
+        _ = try Shreds(store).shred(ids[1], isQuick: true, noting: log)
+        #expect(try Shreds(store).finish(noting: log) == [])
+        #expect(try !store.erasure.isPending())
         try store.close()
     }
 
@@ -38,7 +38,7 @@ struct ShredTests {
         for id in [title, other] {
             _ = try store.store(Self.bytes, at: 0, of: try #require(try store.index.resources.find(id)))
         }
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         let isShredded = Mutex(false)
         let copies = try TemporaryFolder()
         let seed = UInt64.random(in: 0 ..< .max)
@@ -62,9 +62,9 @@ struct ShredTests {
                     } else if try opened.index.resources.find(title) != nil {
                         try Self.check(opened, title, comment)
                         let log = AuditLog(of: opened, at: KeyringPlace(path))
-                        _ = try opened.shred(title, isQuick: false, noting: log)
+                        _ = try Shreds(opened).shred(title, isQuick: false, noting: log)
                     }
-                    let kept = try opened.finishShreds(noting: AuditLog(of: opened, at: KeyringPlace(path)))
+                    let kept = try Shreds(opened).finish(noting: AuditLog(of: opened, at: KeyringPlace(path)))
                     #expect(kept.isEmpty, comment)
                     #expect(keyring.activeGenerations == [keyring.currentGeneration], comment)
                     #expect(keyring.currentGeneration > 1, comment)
@@ -82,10 +82,10 @@ struct ShredTests {
                 try? TemporaryFolder.remove(copy)
             }
         }
-        let bytes = try store.shred(title, isQuick: false, noting: vault.log(of: store))
+        let bytes = try Shreds(store).shred(title, isQuick: false, noting: vault.log(of: store))
         isShredded.withLock { $0 = true }
         #expect((bytes ?? 0) > 60_000)
-        #expect(try store.finishShreds(noting: vault.log(of: store)).isEmpty)
+        #expect(try Shreds(store).finish(noting: vault.log(of: store)).isEmpty)
         disk.observe(nil)
         #expect(points.withLock { $0 } > 30)
         try store.close()
@@ -107,8 +107,8 @@ struct ShredTests {
             try db.execute(
                 sql: "UPDATE resourceKey SET wrapped = zeroblob(60) WHERE resource = ?", arguments: [broken.data])
         }
-        _ = try store.shred(title, isQuick: false, noting: vault.log(of: store))
-        #expect(try store.finishShreds(noting: vault.log(of: store)) == [1])
+        _ = try Shreds(store).shred(title, isQuick: false, noting: vault.log(of: store))
+        #expect(try Shreds(store).finish(noting: vault.log(of: store)) == [1])
         let report = try AuditLog.report(on: vault.folder, keyring: store.keyring)
         #expect(report.receipts.map(\.act) == [.rotate, .shred] && report.receipts.last?.outcome == .removed)
         try store.close()

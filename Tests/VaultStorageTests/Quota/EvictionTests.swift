@@ -21,9 +21,9 @@ struct EvictionTests {
         let resource = try store.addMedia(name, length: 400_000, resourceClass: resourceClass)
         for number in 0..<segments {
             let start = number * 40_000
-            var writer = try store.beginSegment(at: Int64(start), of: resource, WriteEstimate(length: length))
+            var writer = try store.segments.begin(at: Int64(start), of: resource, WriteEstimate(length: length))
             try writer.append(bytes[start..<(start + 40_000)], in: store, WriteEstimate(length: length))
-            _ = try store.close(writer)
+            _ = try store.segments.close(writer)
         }
         return resource
     }
@@ -70,7 +70,7 @@ struct EvictionTests {
         let plan = EvictionPlan(freeing: 2 * Self.fileSize, of: candidates, inUse: [])
         #expect(Set(plan.victims.map(\.resource)) == [read.id, unread.id])
         clock.advance(by: 3600)
-        try store.touch([read.id])
+        try store.resources.touch([read.id])
         let evicted = try EvictionRows(store.index).evict(plan.victims) { _ in true }
         #expect(evicted.victims.map(\.resource) == [unread.id] && evicted.resources == 1)
         #expect(try Self.held(store, read) == ByteRanges(0..<40_000))
@@ -251,7 +251,7 @@ struct EvictionTests {
         let vault = try TemporaryVault()
         let store = try vault.open()
         let title = try Self.fill(store, "film", segments: 3, .pinned)
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         let wrapped = try store.index.read { db in
             try #require(
                 try Data.fetchOne(
@@ -263,11 +263,11 @@ struct EvictionTests {
             }
         }
         #expect(try traces() > 0)
-        #expect(try store.remove(title.id) == 3 * Self.fileSize)
+        #expect(try store.resources.remove(title.id) == 3 * Self.fileSize)
         #expect(try traces() == 0)
         #expect(try store.index.resources.find(title.id) == nil && store.quota.used == 0)
         #expect(try TemporaryFolder.files(below: vault.folder + "/segments").isEmpty)
-        #expect(try store.remove(title.id) == nil)
+        #expect(try store.resources.remove(title.id) == nil)
     }
 
     @Test("A removal that leaves traces is reported, and finished later")
@@ -277,10 +277,10 @@ struct EvictionTests {
         let store = try vault.open(fileSystem: disk)
         let title = try Self.fill(store, "film")
         disk.fail(.rename, of: "catalog.backup", with: FileFailure(.other(5), "rename: Input/output error"))
-        let error = #expect(throws: VaultError.self) { try store.remove(title.id) }
+        let error = #expect(throws: VaultError.self) { try store.resources.remove(title.id) }
         #expect(error?.code == .storage)
         #expect(try store.index.resources.find(title.id) == nil, "the title must be removed anyway")
-        try store.carryOutErasure()
+        try store.erasure.carryOut()
         #expect(try CatalogBackupTests.resourceCount(vault.folder + "/catalog.backup") == 0)
     }
 

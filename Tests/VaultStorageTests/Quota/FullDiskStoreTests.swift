@@ -53,7 +53,7 @@ struct FullDiskStoreTests {
             try store.index.resources.totals().pendingDeletions == 5,
             "the index was written, so this test proves nothing")
         disk.mend()
-        store.finishPendingWork()
+        Recovery(store).finishPendingWork()
         #expect(try store.index.resources.totals().pendingDeletions == 0)
         try store.close()
     }
@@ -76,21 +76,21 @@ struct FullDiskStoreTests {
             var renewed = try #require(
                 try store.index.resources.find(FullDiskStoreTests.title(store, "renewed", segments: 2).id))
             let information = try #require(renewed.serving).info.information
-            try store.startRepresentation(NewRepresentation(information), of: &renewed)
+            try store.resources.begin(NewRepresentation(information), of: &renewed)
             _ = try store.store(Array(FullDiskStoreTests.bytes[..<40_000]), at: 0, of: renewed)
             // One segment with blocks, and one without.
             let growing = try store.addMedia("growing", length: 300_000)
-            var writer = try store.beginSegment(at: 0, of: growing)
+            var writer = try store.segments.begin(at: 0, of: growing)
             try writer.append(FullDiskStoreTests.bytes[..<70_000])
-            try store.checkpoint(&writer)
+            try store.segments.checkpoint(&writer)
             try writer.append(FullDiskStoreTests.bytes[70_000..<140_000])
-            let empty = try store.beginSegment(at: 200_000, of: growing)
+            let empty = try store.segments.begin(at: 200_000, of: growing)
             // A receipt that the index has not recorded yet.
             try vault.log(of: store).note(.rewrap)
             try FileManager.default.copyItem(atPath: vault.folder, toPath: copy.path + "/vault")
             #expect(try SegmentRows(store.index).openSegments().count == 2)
-            _ = try store.close(writer)
-            _ = try store.close(empty)
+            _ = try store.segments.close(writer)
+            _ = try store.segments.close(empty)
             try store.close()
             disk = SimulatedFileSystem(root: copy.path, seesIndex: true)
         }
@@ -152,7 +152,7 @@ struct FullDiskStoreTests {
         store.quota.keepReserve()
         disk.fill(leaving: 0)
         switch act {
-        case 0: #expect(try store.remove(title.id) == 3 * 40_960)
+        case 0: #expect(try store.resources.remove(title.id) == 3 * 40_960)
         case 1: #expect(try store.quota.prune(StorageLimits(maxSize: 3 * 40_960)).bytes == 3 * 40_960)
         default: try store.changeSettings { $0.limits = StorageLimits(maxSize: 5) }
         }
@@ -161,7 +161,7 @@ struct FullDiskStoreTests {
         #expect(try Self.bytesHeld(store, cold.id) == 120_000)
         #expect(try Self.bytesHeld(store, title.id) == (act == 2 ? 120_000 : 0))
         disk.fill(leaving: nil)
-        store.finishPendingWork()
+        Recovery(store).finishPendingWork()
         #expect(try reserve() == Reserve.byteCount)
         try store.close()
     }
@@ -194,11 +194,11 @@ struct FullDiskStoreTests {
             guard call.operation == .create, call.path.contains("/segments/") else { return }
             disk.fail(.write, of: "index.sqlite", lasting: true, with: Self.full)
         }
-        #expect(throws: VaultError.self) { _ = try store.beginSegment(at: 0, of: title) }
+        #expect(throws: VaultError.self) { _ = try store.segments.begin(at: 0, of: title) }
         disk.observe(nil)
         #expect(try SegmentRows(index).openSegments().count == 1)
         disk.mend()
-        store.finishPendingWork()
+        Recovery(store).finishPendingWork()
         #expect(try SegmentRows(index).openSegments().isEmpty && index.resources.totals().pendingDeletions == 0)
         try store.close()
     }
@@ -209,7 +209,7 @@ struct FullDiskStoreTests {
         let disk = vault.simulatedFileSystem(seesIndex: true)
         let store = try vault.open(fileSystem: disk)
         let title = try store.addMedia("film", length: 300_000)
-        var writer = try store.beginSegment(at: 0, of: title)
+        var writer = try store.segments.begin(at: 0, of: title)
         try writer.append(Self.bytes[..<70_000])
         let copies = try TemporaryFolder()
         func held(_ name: String) throws -> [Int64] {
@@ -222,10 +222,10 @@ struct FullDiskStoreTests {
             }
         }
         #expect(try held("before").contains(-1), "no unsynced data was lost, so this test proves nothing")
-        try store.checkpoint(&writer)
+        try store.segments.checkpoint(&writer)
         #expect(try held("checkpoint") == Array(repeating: 65_536, count: 6))
         try writer.append(Self.bytes[70_000..<150_000])
-        _ = try store.close(writer)
+        _ = try store.segments.close(writer)
         #expect(try held("close") == Array(repeating: 150_000, count: 6))
         try store.index.database.truncateLog()
         #expect(try held("emptied") == Array(repeating: 150_000, count: 6))

@@ -36,7 +36,7 @@ struct AdoptionTests {
             let isCommitted = (try? VerificationRows(store.index).hasSegment(orphaned.segment.id)) ?? true
             order.withLock { $0.append("\(call.operation) \(isCommitted)") }
         }
-        #expect(try store.adopt(orphaned.segment))
+        #expect(try UnindexedFiles(store).adopt(orphaned.segment))
         disk.observe(nil)
         #expect(order.withLock { $0 } == ["open false", "synchronize false", "synchronizeDirectory false"])
         try store.close()
@@ -62,7 +62,7 @@ struct AdoptionTests {
                         adopted.withLock { $0 += 1 }
                     }
                     if resource.serving?.held.isEmpty == true {
-                        let claimed = try #require(try opened.claim(of: orphaned.segment.id))
+                        let claimed = try #require(try UnindexedFiles(opened).claim(of: orphaned.segment.id))
                         #expect(claimed.fits && claimed.segment == orphaned.segment)
                     }
                     try opened.close()
@@ -72,7 +72,7 @@ struct AdoptionTests {
             }
         }
         disk.observe { losePower("before \($0.operation)") }
-        #expect(try store.adopt(orphaned.segment))
+        #expect(try UnindexedFiles(store).adopt(orphaned.segment))
         disk.observe(nil)
         losePower("after")
         #expect(adopted.withLock { $0 } == 4)
@@ -86,7 +86,7 @@ struct AdoptionTests {
         let disk = vault.simulatedFileSystem()
         let store = try vault.open(fileSystem: disk)
         disk.fail(.synchronize, of: orphaned.segment.id.hex, with: FileFailure(.other(5), "fdatasync: I/O error"))
-        #expect(throws: VaultError.self) { try store.adopt(orphaned.segment) }
+        #expect(throws: VaultError.self) { try UnindexedFiles(store).adopt(orphaned.segment) }
         #expect(PosixFileSystem().exists(vault.folder + "/quarantine/" + orphaned.segment.id.hex))
         #expect(try !VerificationRows(store.index).hasSegment(orphaned.segment.id))
         try store.close()
@@ -98,14 +98,14 @@ struct AdoptionTests {
         let store = try #require(orphaned.vault).open()
         _ = try store.store(Array(Self.bytes[500..<600]), at: 500, of: orphaned.resource)
         #expect(try !VerificationRows(store.index).isGap(orphaned.segment))
-        #expect(try !store.adopt(orphaned.segment))
+        #expect(try !UnindexedFiles(store).adopt(orphaned.segment))
         let id = try #require(try store.index.resources.find(orphaned.resource.id)?.serving?.segments.first?.id)
         try SegmentRows(store.index).drop(id, deletesFile: true)
-        #expect(try store.adopt(orphaned.segment))
+        #expect(try UnindexedFiles(store).adopt(orphaned.segment))
         try SegmentRows(store.index).drop(orphaned.segment.id, deletesFile: true)
         let unindexed = try VerificationRows(store.index).unindexed([orphaned.segment.id])
         #expect(unindexed.isEmpty, "a file pending deletion must not be listed")
-        #expect(try !store.adopt(orphaned.segment))
+        #expect(try !UnindexedFiles(store).adopt(orphaned.segment))
         try store.close()
     }
 
@@ -142,20 +142,20 @@ struct AdoptionTests {
         let size = try file.size()
         for cut in Int64(1)...40 {
             try file.truncate(to: size - cut)
-            let claimed = try #require(try store.claim(of: orphaned.segment.id))
+            let claimed = try #require(try UnindexedFiles(store).claim(of: orphaned.segment.id))
             #expect(claimed.segment.length == max(98_304, 100_000 - cut), "the last block must hold 1 696 bytes")
             #expect(claimed.fits, "a shorter last block must fit until its tag is checked")
             #expect(try claimed.reader.badBlocks(in: 0..<claimed.segment.blockCount, of: claimed.segment) == [3])
         }
         for rest in Int64(1)...16 {
             try file.truncate(to: 88 + 3 * 32_784 + rest)
-            let claimed = try #require(try store.claim(of: orphaned.segment.id))
+            let claimed = try #require(try UnindexedFiles(store).claim(of: orphaned.segment.id))
             #expect(claimed.segment.length == 98_304 && !claimed.fits)
         }
         try file.truncate(to: 88 + 5)
-        #expect(try store.claim(of: orphaned.segment.id)?.fits == false)
+        #expect(try UnindexedFiles(store).claim(of: orphaned.segment.id)?.fits == false)
         try file.truncate(to: 80)
-        #expect(try store.claim(of: orphaned.segment.id) == nil)
+        #expect(try UnindexedFiles(store).claim(of: orphaned.segment.id) == nil)
         try store.close()
     }
 }

@@ -26,12 +26,12 @@ struct CatalogCopiesTests {
     @Test("A new backup keeps the one before, unless that cannot be read")
     func inTurn() throws {
         _ = try store.addMedia("second", length: 10)
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         #expect(try CatalogBackupTests.resourceCount(newest) == 2)
         #expect(try CatalogBackupTests.resourceCount(former) == 1)
         try spoil(newest)
         _ = try store.addMedia("third", length: 10)
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         #expect(try CatalogBackupTests.resourceCount(newest) == 3)
         #expect(try CatalogBackupTests.resourceCount(former) == 1, "what cannot be read replaces nothing")
         try store.close()
@@ -42,11 +42,11 @@ struct CatalogCopiesTests {
         arguments: [true, false])
     func fallback(isMissing: Bool) throws {
         _ = try store.addMedia("second", length: 10)
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         if isMissing { try FileManager.default.removeItem(atPath: newest) } else { try spoil(newest) }
         try store.damage("UPDATE resource SET metadata = zeroblob(284) WHERE id = ?", [film.data])
         try store.damage("UPDATE subscription SET record = x''")
-        let restored = try store.restoreFromBackup()
+        let restored = try CatalogRestore(store).run()
         #expect(restored.resources == 1 && restored.records == 1)
         #expect(try store.index.read { try store.index.resources.opens(film, $0) })
         try store.close()
@@ -55,15 +55,15 @@ struct CatalogCopiesTests {
     @Test("A row that is damaged in the index and in the newest copy comes back from the one before")
     func rowByRow() throws {
         _ = try store.addMedia("second", length: 10)
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         let damage = "UPDATE resource SET metadata = zeroblob(284) WHERE id = x'\(film.hex)'"
         let queue = try DatabaseQueue(path: newest)
         try queue.write { db in try db.execute(sql: damage) }
         try queue.close()
         try store.damage(damage)
         try store.damage("UPDATE share SET record = x''")
-        try store.backUpCatalog()
-        #expect(try store.restoreFromBackup().resources == 1)
+        try store.catalogBackup.write()
+        #expect(try CatalogRestore(store).run().resources == 1)
         #expect(try store.index.read { try store.index.resources.opens(film, $0) })
         try store.close()
     }
@@ -71,7 +71,7 @@ struct CatalogCopiesTests {
     @Test("A rebuild and the description of the needed keyring take the copy before if the newest is damaged")
     func rebuild() throws {
         _ = try store.addMedia("second", length: 10)
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         try store.close()
         try spoil(newest)
         for suffix in ["", "-wal", "-shm"] {
@@ -89,10 +89,10 @@ struct CatalogCopiesTests {
 
     @Test("An erasure leaves in neither copy what was erased")
     func erasure() throws {
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         #expect(try CatalogBackupTests.resourceCount(former) == 1, "premise")
-        _ = try store.remove(film)
-        try store.carryOutErasure()
+        _ = try store.resources.remove(film)
+        try store.erasure.carryOut()
         for path in [newest, former] {
             #expect(try CatalogBackupTests.resourceCount(path) == 0)
             #expect(try TemporaryFolder.mode(of: path) == 0o600)
@@ -104,9 +104,9 @@ struct CatalogCopiesTests {
     func revokedAltogether() throws {
         try store.damage("DELETE FROM accessGrant")
         try store.grants.remove([], withUnreadable: true)
-        #expect(try store.restoreFromBackup() == Restored())
-        try store.backUpCatalog()
-        #expect(try store.restoreFromBackup() == Restored())
+        #expect(try CatalogRestore(store).run() == Restored())
+        try store.catalogBackup.write()
+        #expect(try CatalogRestore(store).run() == Restored())
         #expect(try store.grants.all().grants.isEmpty)
         try store.close()
     }
@@ -124,14 +124,14 @@ struct CatalogCopiesTests {
         try store.viewers.write(restricted)
         try store.viewers.write([film: TitleShare(title: share.title, viewers: [viewer.id, other])])
         // The next erasure waits for a minute.
-        try store.carryOutErasure()
-        #expect(try store.hasPendingErasure() == false)
+        try store.erasure.carryOut()
+        #expect(try store.erasure.isPending() == false)
         try store.viewers.write([film: TitleShare(title: share.title, viewers: [other])])
         restricted.pin = nil
         try store.viewers.write(restricted)
         try store.damage(
             "UPDATE share SET record = x''; UPDATE viewer SET record = x''; UPDATE subscription SET record = x''")
-        #expect(try store.restoreFromBackup().records == 1, "only what took no right away")
+        #expect(try CatalogRestore(store).run().records == 1, "only what took no right away")
         let left = try store.viewers.all()
         #expect(left.viewers.isEmpty && left.shares.isEmpty)
         try store.close()
@@ -143,7 +143,7 @@ struct CatalogCopiesTests {
         let other: ViewerID = try SecureRandom.identifier("viewer id")
         try store.viewers.write([film: TitleShare(title: share.title, viewers: share.viewers.union([other]))])
         try store.damage("UPDATE share SET record = x''")
-        #expect(try store.restoreFromBackup().records == 1)
+        #expect(try CatalogRestore(store).run().records == 1)
         #expect(try store.viewers.all().shares[film] == share)
         try store.close()
     }
@@ -153,9 +153,9 @@ struct CatalogCopiesTests {
         let cacheKey = Array("http://origin.example/film".utf8)
         let url = "http://origin.example/part.ts"
         let part = try #require(store.keyring.resourceID(cacheKey: Array(url.utf8), locator: store.index.locator))
-        _ = try store.addResource(
+        _ = try store.resources.add(
             part, url: url, cacheKey: Array(url.utf8), resourceClass: .download, partOf: [cacheKey])
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         try store.damage("DELETE FROM resourceKey WHERE resource = ?", [part.data])
         try store.damage("DELETE FROM part; DELETE FROM resource WHERE id = ?", [part.data])
         return part
@@ -165,14 +165,14 @@ struct CatalogCopiesTests {
     func partOfRemoved() throws {
         _ = try losePart()
         _ = try store.index.resources.remove(film)
-        #expect(try store.restoreFromBackup() == Restored())
+        #expect(try CatalogRestore(store).run() == Restored())
         try store.close()
     }
 
     @Test("A lost part comes back while its title is there, linked to it")
     func partOfPresent() throws {
         let part = try losePart()
-        #expect(try store.restoreFromBackup().resources == 1)
+        #expect(try CatalogRestore(store).run().resources == 1)
         #expect(try store.index.titles.wrongLinks(of: part) == 0)
         #expect(try store.index.read { try PartRow.titles(of: part, $0) } == [film])
         try store.close()
@@ -187,7 +187,7 @@ struct CatalogCopiesTests {
         }
         try queue.close()
         try store.damage("DELETE FROM representation; DELETE FROM resourceKey; DELETE FROM resource")
-        #expect(try store.restoreFromBackup().resources == 1)
+        #expect(try CatalogRestore(store).run().resources == 1)
         #expect(try store.index.resources.find(film)?.resourceClass == .download)
         try store.close()
     }
@@ -195,10 +195,10 @@ struct CatalogCopiesTests {
     @Test("A class, an hour and a state that are impossible in the index are corrected, although all of it opens")
     func impossibleInIndex() throws {
         try store.damage("UPDATE resource SET class = 'x', accessed = -5; UPDATE representation SET state = 7")
-        let restored = try store.restoreFromBackup()
+        let restored = try CatalogRestore(store).run()
         #expect(restored.rows > 0 && restored.resources == 0)
         #expect(try store.index.read { try String.fetchOne($0, sql: "PRAGMA quick_check") } == "ok")
-        #expect(try store.restoreFromBackup() == Restored())
+        #expect(try CatalogRestore(store).run() == Restored())
         try store.close()
     }
 
@@ -209,7 +209,7 @@ struct CatalogCopiesTests {
             let row = try store.index.read { db in try ResourceRow.fetch(film, db) }
             #expect(column != "metadata" || row?.metadata == nil)
             #expect(try store.index.resources.page(after: nil, limit: 10).map { $0.resource == nil } == [true])
-            #expect(try store.restoreFromBackup().resources == 1, "\(column)")
+            #expect(try CatalogRestore(store).run().resources == 1, "\(column)")
         }
         try store.close()
     }
@@ -218,7 +218,7 @@ struct CatalogCopiesTests {
     private func changeProxy() throws {
         // The next erasure, with its backup, waits for a minute.
         try store.index.write { db in try PendingErasure.record(db) }
-        try store.carryOutErasure()
+        try store.erasure.carryOut()
         try store.changeSettings { settings in
             var network = NetworkSettings()
             network.proxy = try ProxyAddress("http://newer.example:3128")
@@ -235,7 +235,7 @@ struct CatalogCopiesTests {
         try changeProxy()
         #expect(try proxy(store) == "newer.example", "premise")
         try store.damage("UPDATE network SET record = x''")
-        #expect(try store.restoreFromBackup().records == 1)
+        #expect(try CatalogRestore(store).run().records == 1)
         #expect(try proxy(store) == "proxy.example")
         try store.close()
     }
@@ -244,7 +244,7 @@ struct CatalogCopiesTests {
     func olderSettings() throws {
         try changeProxy()
         try store.damage("UPDATE vault SET settings = x''")
-        #expect(try store.restoreFromBackup().records == 1)
+        #expect(try CatalogRestore(store).run().records == 1)
         #expect(try proxy(store) == "newer.example")
         try store.close()
     }
@@ -253,7 +253,7 @@ struct CatalogCopiesTests {
     func rebuildOfShared() throws {
         let share = try #require(try store.viewers.all().shares[film])
         try store.viewers.write([film: TitleShare(title: share.title, viewers: [])])
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         try store.viewers.write([film: share])
         try store.damage("UPDATE resource SET metadata = 'x'")
         try store.index.close()

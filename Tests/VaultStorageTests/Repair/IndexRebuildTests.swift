@@ -121,11 +121,11 @@ struct IndexRebuildTests {
         let store = try vault.open()
         var resource = try store.addMedia("film", length: 300_000)
         _ = try store.store(Array(Self.bytes[..<1000]), at: 0, of: resource)
-        try store.startRepresentation(NewRepresentation(try #require(resource.serving).info.information), of: &resource)
+        try store.resources.begin(NewRepresentation(try #require(resource.serving).info.information), of: &resource)
         let newer = try #require(resource.serving).id
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         _ = try store.store(Array(Self.bytes[..<90_000]), at: 0, of: resource)
-        try store.serve(&resource)
+        try store.resources.serve(&resource)
         // The owner is killed, so the backup does not change.
         let copy = vault.above.path + "-killed"
         defer { try? TemporaryFolder.remove(copy) }
@@ -149,9 +149,9 @@ struct IndexRebuildTests {
         let counts = try Self.rebuild(vault.folder, vault.keyring, on: disk)
         #expect(counts.unknown == 1 && counts.segments == 1 && counts.quarantined == 0)
         let owner = try vault.open()
-        let claimed = try #require(try owner.claim(of: first.id))
+        let claimed = try #require(try UnindexedFiles(owner).claim(of: first.id))
         #expect(claimed.fits && claimed.segment == first)
-        #expect(try owner.adopt(claimed.segment))
+        #expect(try UnindexedFiles(owner).adopt(claimed.segment))
         #expect(try owner.index.resources.find(id)?.serving?.held == Self.held)
         try owner.close()
     }

@@ -54,13 +54,13 @@ struct LostRecordTests {
         #expect(try EveryRecord.opened(example.kind, in: store, by: vault.keyring) == 0, "premise")
         if example.kind != "vault", example.damage != .lost {
             #expect(try VerificationRows(store.index).unreadableRecords().map(\.count) == [before])
-            #expect(try store.index.isSound() == false)
+            #expect(try VerificationRows(store.index).isSound() == false)
         }
         for name in ["other", "third"] {
             _ = try store.addMedia(name, length: 10)
-            try store.backUpCatalog()
+            try store.catalogBackup.write()
         }
-        let restored = try store.restoreFromBackup()
+        let restored = try CatalogRestore(store).run()
         #expect(restored.records >= before && restored.resources == 0)
         #expect(try EveryRecord.opened(example.kind, in: store, by: vault.keyring) == before)
         #expect(try VerificationRows(store.index).unreadableRecords().isEmpty)
@@ -76,10 +76,10 @@ struct LostRecordTests {
         try spoil(place.table, place.column, damage)
         for number in 0..<2 {
             _ = try store.addMedia("other \(number)", length: 10)
-            try store.backUpCatalog()
+            try store.catalogBackup.write()
         }
         #expect(try store.index.read { (try? store.index.resources.opens(film, $0)) != true }, "premise")
-        #expect(try store.restoreFromBackup().resources == 1)
+        #expect(try CatalogRestore(store).run().resources == 1)
         #expect(try store.index.read { try store.index.resources.opens(film, $0) })
         try store.close()
     }
@@ -95,10 +95,10 @@ struct LostRecordTests {
         try store.downloads.remove(store.downloads.all().downloads.map(\.id), isForgotten: true)
         try store.subscriptions.remove(store.subscriptions.all().subscriptions.map(\.id))
         _ = try store.index.resources.remove(film)
-        #expect(try store.restoreFromBackup() == Restored())
-        try store.backUpCatalog()
+        #expect(try CatalogRestore(store).run() == Restored())
+        try store.catalogBackup.write()
         #expect(try store.index.read { try ErasedRow.last(of: "main", $0) } == 0)
-        #expect(try store.restoreFromBackup() == Restored())
+        #expect(try CatalogRestore(store).run() == Restored())
         #expect(try store.viewers.all().viewers.isEmpty && store.grants.all().grants.isEmpty)
         #expect(try store.index.resources.has(film) == false)
         try store.close()
@@ -107,9 +107,9 @@ struct LostRecordTests {
     @Test("What the destruction of a vault deleted does not come back while its backup is still there")
     func destroyed() throws {
         #expect(try store.index.resources.removeAll() == 1)
-        #expect(try store.restoreFromBackup() == Restored())
-        try store.backUpCatalog()
-        #expect(try store.restoreFromBackup() == Restored())
+        #expect(try CatalogRestore(store).run() == Restored())
+        try store.catalogBackup.write()
+        #expect(try CatalogRestore(store).run() == Restored())
         #expect(try CatalogBackupTests.resourceCount(vault.folder + "/catalog.backup") == 0)
         try store.close()
     }
@@ -126,7 +126,7 @@ struct LostRecordTests {
             try newer.insert(db)
         }
         try spoil("resource", "metadata", .empty)
-        #expect(try store.restoreFromBackup().resources == 1)
+        #expect(try CatalogRestore(store).run().resources == 1)
         #expect(try store.index.resources.find(film)?.keys.keys.sorted() == [1, 2])
         try store.close()
     }
@@ -134,7 +134,7 @@ struct LostRecordTests {
     @Test("A row that the backup wrongly gives to a title stays its owner's, and the title comes back all the same")
     func wronglyClaimed() throws {
         let other = try store.addMedia("other", length: 10)
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         let backup = try DatabaseQueue(path: vault.folder + "/catalog.backup")
         try backup.write { db in
             try db.execute(
@@ -144,7 +144,7 @@ struct LostRecordTests {
         try store.index.write { db in
             try db.execute(sql: "UPDATE resource SET metadata = x'00' WHERE id = ?", arguments: [film.data])
         }
-        #expect(try store.restoreFromBackup().resources == 1)
+        #expect(try CatalogRestore(store).run().resources == 1)
         for id in [film, other.id] { #expect(try store.index.read { try store.index.resources.opens(id, $0) }) }
         try store.close()
     }
@@ -164,7 +164,7 @@ struct LostRecordTests {
                 sql: "UPDATE representation SET resource = ?, info = ? WHERE id = ?",
                 arguments: [other.id.data, sealed.data, representation.data])
         }
-        #expect(try store.restoreFromBackup().resources == 0)
+        #expect(try CatalogRestore(store).run().resources == 0)
         let owner = try store.index.read { try RepresentationRow.fetch(representation, $0)?.resource }
         #expect(owner == other.id)
         try store.close()
@@ -173,14 +173,14 @@ struct LostRecordTests {
     @Test("A destroyed generation takes nothing with it that the backup alone still opens")
     func retirementOfOthers() throws {
         let other = try store.addMedia("other", length: 10)
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         try store.index.write { db in
             try db.execute(
                 sql: "UPDATE resource SET metadata = zeroblob(284) WHERE id = ?", arguments: [film.data])
         }
         try spoil("viewer", "record", .flipped)
-        _ = try store.shred(other.id, isQuick: false, noting: vault.log(of: store))
-        #expect(try store.finishShreds(noting: vault.log(of: store)) == [])
+        _ = try Shreds(store).shred(other.id, isQuick: false, noting: vault.log(of: store))
+        #expect(try Shreds(store).finish(noting: vault.log(of: store)) == [])
         #expect(store.keyring.activeGenerations == [2])
         #expect(try store.index.read { try store.index.resources.opens(film, $0) })
         #expect(try store.viewers.all().viewers.count == 1)
@@ -190,11 +190,11 @@ struct LostRecordTests {
     @Test("A title that is damaged before its rewrap is finished comes back before its generation is destroyed")
     func retirementAfterRewrap() throws {
         let log = vault.log(of: store)
-        _ = try store.addGeneration(noting: log)
-        var rewrap = try store.rewrap()
+        _ = try Generations(store).add(noting: log)
+        var rewrap = try Generations(store).rewrap()
         while try rewrap.step() {}
         try spoil("resource", "metadata", .empty)
-        try store.retire(1, noting: log)
+        try Generations(store).retire(1, noting: log)
         #expect(store.keyring.activeGenerations == [2])
         #expect(try store.index.read { try store.index.resources.opens(film, $0) })
         try store.close()
@@ -204,7 +204,7 @@ struct LostRecordTests {
     func storedAgain() throws {
         _ = try store.index.resources.remove(film)
         #expect(try store.addMedia("film", length: 40_000).id == film)
-        #expect(try store.restoreFromBackup() == Restored())
+        #expect(try CatalogRestore(store).run() == Restored())
         #expect(try store.viewers.all().shares.isEmpty)
         try store.close()
     }
@@ -220,7 +220,7 @@ struct LostRecordTests {
             try db.execute(sql: "DELETE FROM subscription; UPDATE viewer SET record = x''; DELETE FROM erased")
         }
         try kept.write(to: URL(filePath: backup))
-        #expect(try owner.restoreFromBackup().records == 1)
+        #expect(try CatalogRestore(owner).run().records == 1)
         #expect(try owner.viewers.all().viewers.count == 1)
         #expect(try owner.subscriptions.all().subscriptions.isEmpty)
         try owner.close()
@@ -232,13 +232,13 @@ struct LostRecordTests {
         try FileManager.default.removeItem(atPath: backup)
         let isMade = unsafe mkfifo(backup, 0o600) == 0  // The call copies the path.
         #expect(isMade)
-        #expect(try store.restoreFromBackup() == Restored())
+        #expect(try CatalogRestore(store).run() == Restored())
         _ = try store.addMedia("other", length: 10)
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         #expect(try CatalogBackupTests.resourceCount(backup) == 2)
         try FileManager.default.removeItem(atPath: backup)
         try FileManager.default.createSymbolicLink(atPath: backup, withDestinationPath: vault.keyringFile)
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         #expect(try CatalogBackupTests.resourceCount(backup) == 2)
         try store.close()
     }

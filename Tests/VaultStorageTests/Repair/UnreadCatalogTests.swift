@@ -33,20 +33,20 @@ struct UnreadCatalogTests {
     @Test("A repair changes nothing while a copy cannot be read, and nothing counts as lost", arguments: ["", ".1"])
     func unread(suffix: String) throws {
         _ = try store.addMedia("second", length: 10)
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         #expect(!CatalogFiles(in: vault.folder).areSame(), "premise: one may have what the other lacks")
         try store.damage("UPDATE resource SET metadata = zeroblob(284)")
         let obstacle = try obstruct(newest + suffix)
         if suffix.isEmpty {
-            let error = #expect(throws: VaultError.self) { try store.restoreFromBackup() }
+            let error = #expect(throws: VaultError.self) { try CatalogRestore(store).run() }
             #expect(error?.code == .storage)
-            #expect(throws: VaultError.self) { try store.canRestore(film) }
+            #expect(throws: VaultError.self) { try CatalogRestore(store).canRestore(film) }
         } else {
-            #expect(throws: VaultError.self) { try store.restoreFromBackup() }
-            #expect(try store.canRestore(film), "the newest brings it back")
+            #expect(throws: VaultError.self) { try CatalogRestore(store).run() }
+            #expect(try CatalogRestore(store).canRestore(film), "the newest brings it back")
         }
         try FileManager.default.removeItem(atPath: obstacle)
-        _ = try store.restoreFromBackup()
+        _ = try CatalogRestore(store).run()
         #expect(try opens(film))
         try store.close()
     }
@@ -56,14 +56,14 @@ struct UnreadCatalogTests {
         arguments: ["", ".1", "both"])
     func keptUnread(place: String) throws {
         _ = try store.addMedia("second", length: 10)
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         let copies = try [newest, former].map { try Data(contentsOf: URL(filePath: $0)) }
         #expect(copies[0] != copies[1], "premise")
         _ = try store.addMedia("third", length: 10)
         let obstacles = try [newest, former].filter { place == "both" || $0 == newest + place }.map(obstruct)
-        for _ in 0..<5 { #expect(throws: VaultError.self) { try store.backUpCatalog() } }
+        for _ in 0..<5 { #expect(throws: VaultError.self) { try store.catalogBackup.write() } }
         #expect(try Data(contentsOf: URL(filePath: newest)) == copies[0])
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         for obstacle in obstacles { try FileManager.default.removeItem(atPath: obstacle) }
         #expect(try Data(contentsOf: URL(filePath: former)) == copies[place.isEmpty ? 0 : 1])
         #expect(try CatalogBackupTests.resourceCount(newest) == 3)
@@ -74,21 +74,21 @@ struct UnreadCatalogTests {
     func rights() throws {
         let share = try #require(try store.viewers.all().shares[film])
         try store.viewers.write([film: TitleShare(title: share.title, viewers: [])])
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         #expect(try CatalogBackupTests.resourceCount(former) == 1, "premise: it has the wider share")
         try store.damage("UPDATE share SET record = x'00'")
         let obstacle = try obstruct(newest)
-        for _ in 0..<5 { #expect(throws: VaultError.self) { try store.backUpCatalog() } }
-        try store.backUpCatalog()
+        for _ in 0..<5 { #expect(throws: VaultError.self) { try store.catalogBackup.write() } }
+        try store.catalogBackup.write()
         try FileManager.default.removeItem(atPath: obstacle)
-        _ = try store.restoreFromBackup()
+        _ = try CatalogRestore(store).run()
         #expect(try store.viewers.all().shares[film]?.viewers.isEmpty ?? true)
         try store.close()
     }
 
     @Test("A rebuild changes nothing while a copy cannot be read", arguments: ["", ".1"])
     func rebuildUnread(suffix: String) throws {
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         try store.damage("UPDATE vault SET settings = zeroblob(400)")
         try store.index.close()
         store.giveUpLock()
@@ -110,7 +110,7 @@ struct UnreadCatalogTests {
         }
         try queue.close()
         try store.damage("UPDATE resource SET metadata = zeroblob(284); UPDATE subscription SET record = x''")
-        let restored = try store.restoreFromBackup()
+        let restored = try CatalogRestore(store).run()
         #expect(restored.resources == 1 && restored.records == 1)
         try store.close()
     }
@@ -120,11 +120,11 @@ struct UnreadCatalogTests {
         let now = ContinuousClock.now
         for _ in 0..<1000 { store.noteChange() }
         try store.damage("ALTER TABLE resource RENAME TO resources")
-        #expect(throws: VaultError.self) { try store.backUpCatalogIfDue(now: now) }
-        #expect(throws: Never.self) { try store.backUpCatalogIfDue(now: now + .seconds(59)) }
-        #expect(throws: VaultError.self) { try store.backUpCatalogIfDue(now: now + .seconds(61)) }
+        #expect(throws: VaultError.self) { try store.catalogBackup.writeIfDue(now: now) }
+        #expect(throws: Never.self) { try store.catalogBackup.writeIfDue(now: now + .seconds(59)) }
+        #expect(throws: VaultError.self) { try store.catalogBackup.writeIfDue(now: now + .seconds(61)) }
         try store.damage("ALTER TABLE resources RENAME TO resource")
-        try store.backUpCatalogIfDue(now: now + .seconds(200))
+        try store.catalogBackup.writeIfDue(now: now + .seconds(200))
         try store.close()
     }
 
@@ -147,10 +147,10 @@ struct UnreadCatalogTests {
     @Test("A page of the newest copy that cannot be read costs only what is on it, or next to it, and in no other copy")
     func badPage() throws {
         for number in 0..<60 { _ = try store.addMedia("title \(number)", length: 10) }
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         let known = try store.index.resources.page(after: nil, limit: 100).map(\.id)
         for number in 0..<60 { _ = try store.addMedia("late \(number)", length: 10) }
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         let metadata = try store.index.resources.page(after: nil, limit: 200).map { title in
             (title.id, try #require(try store.index.read { try ResourceRow.fetch(title.id, $0)?.metadata?.prefix(24) }))
         }
@@ -163,9 +163,9 @@ struct UnreadCatalogTests {
         let lost = metadata.filter { page.firstRange(of: $0.1) != nil }.map(\.0)
         #expect(lost.contains(victim) && lost.count < 40, "premise")
         try store.damage("UPDATE resource SET metadata = zeroblob(284)")
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         #expect(try CatalogBackupTests.resourceCount(former) == 61, "the damaged copy did not take its place")
-        _ = try store.restoreFromBackup()
+        _ = try CatalogRestore(store).run()
         for id in known { #expect(try opens(id), "\(id)") }
         // SQLite passes through the page to find the row that follows it, if that is in the page above.
         let others = try metadata.map(\.0).filter { try !lost.contains($0) && !opens($0) }
@@ -177,7 +177,7 @@ struct UnreadCatalogTests {
         "A rebuild without an index takes from the copy before what the newest does not open",
         arguments: ["zeroblob(284)", "'text'", "x''"])
     func rebuild(metadata: String) throws {
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         try store.close()
         let queue = try DatabaseQueue(path: newest)
         try queue.writeWithoutTransaction { db in
@@ -197,12 +197,12 @@ struct UnreadCatalogTests {
 
     @Test("A record with an impossible value does not count as deleted, however many backups are written")
     func impossible() throws {
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         // The copy before alone still has them, and was told of no deletion.
         try Data(repeating: 7, count: 9000).write(to: URL(filePath: newest))
         try store.damage("UPDATE subscription SET record = 'text'; UPDATE resource SET metadata = 'text', key = 'text'")
-        for _ in 0..<3 { try store.backUpCatalog() }
-        let restored = try store.restoreFromBackup()
+        for _ in 0..<3 { try store.catalogBackup.write() }
+        let restored = try CatalogRestore(store).run()
         #expect(restored.resources == 1 && restored.records == 1)
         #expect(try opens(film))
         try store.close()
@@ -210,15 +210,15 @@ struct UnreadCatalogTests {
 
     @Test("A title that was fetched again keeps its metadata when an older copy opens another of its keys")
     func fetchedAgain() throws {
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         _ = try store.index.resources.remove(film)
         #expect(try store.addMedia("film", length: 40_000).id == film)
         let serving = try #require(try store.index.resources.find(film)?.metadata.serving)
         try store.damage("INSERT INTO resourceKey SELECT resource, 2, generation, zeroblob(60) FROM resourceKey")
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         #expect(try CatalogBackupTests.resourceCount(former) == 1, "premise")
         #expect(try !opens(film), "premise")
-        _ = try store.restoreFromBackup()
+        _ = try CatalogRestore(store).run()
         #expect(try store.index.resources.find(film)?.metadata.serving == serving)
         try store.close()
     }
@@ -231,21 +231,21 @@ struct UnreadCatalogTests {
     @Test("A lost row of a generation destroys no key that the backup alone still has", arguments: Ending.allCases)
     func lostGeneration(ending: Ending) throws {
         let log = vault.log(of: store)
-        #expect(try store.addGeneration(noting: log) == 2)
-        try store.backUpCatalog()
+        #expect(try Generations(store).add(noting: log) == 2)
+        try store.catalogBackup.write()
         try store.damage("DELETE FROM generation WHERE number = 1")
         try store.damage("UPDATE resourceKey SET generation = 'text'")
         switch ending {
-        case .resumed: #expect(try store.finishShreds(noting: log) == [])
+        case .resumed: #expect(try Shreds(store).finish(noting: log) == [])
         case .retired:
-            let error = #expect(throws: VaultError.self) { try store.retire(1, noting: log) }
+            let error = #expect(throws: VaultError.self) { try Generations(store).retire(1, noting: log) }
             #expect(error?.code == .inUse && error?.hint == .rewrap, "its key has come back")
             fallthrough
         case .rewrapped:
-            var rewrap = try store.rewrap()
+            var rewrap = try Generations(store).rewrap()
             while try rewrap.step() {}
-            try store.finishRewrap()
-            try store.retire(1, noting: log)
+            try Generations(store).finishRewrap()
+            try Generations(store).retire(1, noting: log)
         }
         #expect(store.keyring.activeGenerations == [2])
         #expect(try opens(film))
@@ -256,7 +256,7 @@ struct UnreadCatalogTests {
     func packedPart() throws {
         let files = PackedFiles()
         _ = try files.store(in: store)
-        for _ in 0..<2 { try store.backUpCatalog() }
+        for _ in 0..<2 { try store.catalogBackup.write() }
         let part = try PackedFiles.id(of: files.names[0], in: store)
         let damage = "UPDATE packedPart SET entry = zeroblob(284) WHERE id = x'\(part.hex)'"
         try store.damage(damage)
@@ -264,7 +264,7 @@ struct UnreadCatalogTests {
         try queue.write { db in try db.execute(sql: damage) }
         try queue.close()
         #expect(throws: VaultError.self, "premise") { try store.index.resources.find(part) }
-        #expect(try store.restoreFromBackup().rows == 1)
+        #expect(try CatalogRestore(store).run().rows == 1)
         let again = try #require(try store.index.resources.find(part))
         #expect(try store.read(again).map(\.bytes) == [files.contents[0]])
         try store.close()
@@ -274,7 +274,7 @@ struct UnreadCatalogTests {
     func belongings() throws {
         let files = PackedFiles()
         let pack = try files.store(in: store)
-        for _ in 0..<2 { try store.backUpCatalog() }
+        for _ in 0..<2 { try store.catalogBackup.write() }
         let part = try PackedFiles.id(of: files.names[0], in: store)
         let damage = "UPDATE resourceKey SET wrapped = zeroblob(60) WHERE resource = x'\(pack.id.hex)'"
         try store.damage(damage)
@@ -283,7 +283,7 @@ struct UnreadCatalogTests {
         try queue.write { db in try db.execute(sql: damage) }
         try queue.close()
         #expect(try store.index.resources.find(part) == nil, "premise")
-        let restored = try store.restoreFromBackup()
+        let restored = try CatalogRestore(store).run()
         #expect(restored.resources == 1 && restored.rows == 1)
         let again = try #require(try store.index.resources.find(part))
         #expect(try store.read(again).map(\.bytes) == [files.contents[0]])

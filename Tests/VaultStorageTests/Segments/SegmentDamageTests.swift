@@ -37,7 +37,7 @@ struct SegmentDamageTests {
         /// Reads `range`; returns the failure, or nil after requiring that the bytes are right.
         func failure(of range: ByteRange) throws -> SegmentFailure? {
             do {
-                let reader = try store.reader(of: segment, resource: resource)
+                let reader = try store.segments.reader(of: segment, resource: resource)
                 #expect(
                     try reader.bytes(range, of: segment) == Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)]))
                 return nil
@@ -65,7 +65,7 @@ struct SegmentDamageTests {
         let failure = try #require(try stored.failure(of: stored.segment.range))
         #expect(Self.isBad(failure, block))
 
-        try stored.store.invalidate(stored.segment, for: failure)
+        try stored.store.segments.invalidate(stored.segment, for: failure)
         let serving = try #require(try stored.resource.serving)
         #expect(serving.badBlocks == [stored.segment.id: [block]])
         let gap = stored.segment.range(ofBlock: block)
@@ -82,7 +82,7 @@ struct SegmentDamageTests {
     func partialOutput() throws {
         let stored = try Stored()
         try stored.change { try $0.write([0, 0, 0, 0], at: stored.segment.fileOffset(ofBlock: 2) + 5) }
-        let reader = try stored.store.reader(of: stored.segment, resource: stored.resource)
+        let reader = try stored.store.segments.reader(of: stored.segment, resource: stored.resource)
         var output = [UInt8](repeating: 0xEE, count: stored.bytes.count)
         unsafe output.withUnsafeMutableBytes { buffer in
             _ = #expect(throws: SegmentFailure.self) {
@@ -162,7 +162,7 @@ struct SegmentDamageTests {
             Issue.record("\(failure)")
             return
         }
-        try stored.store.invalidate(stored.segment, for: failure)
+        try stored.store.segments.invalidate(stored.segment, for: failure)
         let serving = try #require(try stored.resource.serving)
         #expect(!serving.segments.contains { $0.id == stored.segment.id })
         #expect(serving.held.overlaps(with: stored.segment.range).isEmpty)
@@ -202,7 +202,7 @@ struct SegmentDamageTests {
             Issue.record("\(failure)")
             return
         }
-        try stored.store.invalidate(stored.segment, for: failure)
+        try stored.store.segments.invalidate(stored.segment, for: failure)
         #expect(try stored.resource.serving?.held.isEmpty == true)
     }
 
@@ -215,7 +215,7 @@ struct SegmentDamageTests {
             Issue.record("\(failure)")
             return
         }
-        try stored.store.invalidate(stored.segment, for: failure)
+        try stored.store.segments.invalidate(stored.segment, for: failure)
         #expect(try stored.resource.serving?.segments.isEmpty == true)
         #expect(try stored.store.index.resources.totals().pendingDeletions == 0)
     }
@@ -223,7 +223,7 @@ struct SegmentDamageTests {
     @Test("A read error does not invalidate a segment")
     func unreadable() throws {
         let stored = try Stored()
-        try stored.store.invalidate(
+        try stored.store.segments.invalidate(
             stored.segment, for: .unreadable(FileFailure(.other(5), "pread: Input/output error")))
         #expect(try stored.resource.serving?.segments == [stored.segment])
         #expect(PosixFileSystem().exists(stored.path))
@@ -233,7 +233,7 @@ struct SegmentDamageTests {
     func refilled() throws {
         let stored = try Stored()
         try stored.change { try $0.write([1, 2, 3], at: stored.segment.fileOffset(ofBlock: 1)) }
-        try stored.store.invalidate(stored.segment, for: .badBlock(1))
+        try stored.store.segments.invalidate(stored.segment, for: .badBlock(1))
         let gap = stored.segment.range(ofBlock: 1)
         let mended = Array(stored.bytes[Int(gap.lowerBound)..<Int(gap.upperBound)])
         #expect(try stored.store.store(mended, at: gap.lowerBound, of: stored.resource) != nil)

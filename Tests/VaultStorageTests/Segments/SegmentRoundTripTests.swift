@@ -121,15 +121,15 @@ struct SegmentRoundTripTests {
         let store = try vault.open(fileSystem: disk)
         let resource = try store.addMedia("film", length: 200_000)
         let bytes = SeededGenerator.bytes(100_000, seed: 7)
-        var writer = try store.beginSegment(at: 0, of: resource)
+        var writer = try store.segments.begin(at: 0, of: resource)
         disk.fail(.write, of: "/segments/", number: 3, with: FileFailure(.noSpace, "pwrite"))
         #expect(throws: FileFailure.self) { try writer.append(bytes[...]) }
         #expect(throws: FileFailure.self, "an append after a failure must be refused") { try writer.append(bytes[...]) }
-        let segment = try #require(try store.close(writer))
+        let segment = try #require(try store.segments.close(writer))
         #expect(segment.length == 65536, "every complete block that was written must be kept")
         let file = try PosixFileSystem().open(vault.path(of: segment.id), writable: false)
         #expect(try file.size() == segment.fileSize)
-        let read = try store.reader(of: segment, resource: resource).bytes(segment.range, of: segment)
+        let read = try store.segments.reader(of: segment, resource: resource).bytes(segment.range, of: segment)
         #expect(read == Array(bytes[..<65536]))
     }
 }

@@ -57,7 +57,7 @@ struct DamagedPackTests {
         let store = try vault.open()
         let pack = try files.store(in: store)
         let segment = try #require(try store.index.resources.find(pack.id)?.serving?.segments.first)
-        try store.invalidate(segment, for: .badBlock(0))
+        try store.segments.invalidate(segment, for: .badBlock(0))
         try store.close()
         let queue = try DatabaseQueue(path: vault.folder + "/index.sqlite")
         try queue.writeWithoutTransaction { db in
@@ -125,14 +125,14 @@ struct DamagedPackTests {
         disk.observe { losePower("before \($0.operation)") }
         let pack = try PackedFiles.addPack(to: store)
         var waiting: [PackedPart] = []
-        var writer = try store.beginSegment(at: 0, of: pack)
+        var writer = try store.segments.begin(at: 0, of: pack)
         for index in files.names.indices {
             waiting.append(try files.part(index, at: writer.end, in: store))
             try writer.append(files.contents[index][...])
-            _ = try store.checkpoint(&writer, recording: &waiting, in: pack.id)
+            _ = try store.segments.checkpoint(&writer, recording: &waiting, in: pack.id)
             promised.withLock { $0 = index + 1 - waiting.count }
         }
-        _ = try store.close(writer, recording: &waiting, in: pack.id)
+        _ = try store.segments.close(writer, recording: &waiting, in: pack.id)
         promised.withLock { $0 = files.names.count }
         losePower("at the end")
         disk.observe(nil)

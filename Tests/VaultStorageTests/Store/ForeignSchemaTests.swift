@@ -20,7 +20,7 @@ struct ForeignSchemaTests {
         let store = try vault.open()
         let resource = try store.addMedia("film", length: 100)
         _ = try store.store(SeededGenerator.bytes(100, seed: 1), at: 0, of: resource)
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         try store.close()
         id = resource.id
     }
@@ -158,8 +158,8 @@ struct ForeignSchemaTests {
     func erased() throws {
         let store = try vault.open()
         let other = try store.addMedia("other", length: 1)
-        _ = try store.remove(other.id)
-        try store.carryOutErasure()
+        _ = try store.resources.remove(other.id)
+        try store.erasure.carryOut()
         try store.close()
         try expectWhole()
     }
@@ -169,7 +169,7 @@ struct ForeignSchemaTests {
         let store = try vault.open()
         defer { try? store.close() }
         try plant(Self.foreign[0], in: index)
-        let error = refusal { _ = try store.addGeneration(noting: vault.log(of: store)) }
+        let error = refusal { _ = try Generations(store).add(noting: vault.log(of: store)) }
         #expect(error?.code == .integrity && error?.hint == .rebuildIndex)
         #expect(store.keyring.activeGenerations == [1])
     }

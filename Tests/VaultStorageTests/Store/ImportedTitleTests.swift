@@ -17,18 +17,18 @@ struct ImportedTitleTests {
         let information = ContentInformation(
             length: 400_000, type: "video/mp4", validators: Validators(), supportsRanges: true)
         let metadata = ResourceMetadata(url: "http://origin.example/film", cacheKey: cacheKey, created: 1)
-        return try store.beginImport(id, metadata, as: .pinned, information)
+        return try store.imports.begin(id, metadata, as: .pinned, information)
     }
 
     /// Stores two segments.
     private static func fill(_ imported: inout StoredResource, in store: VaultStore) throws -> [SegmentID] {
         var begun: [SegmentID] = []
         for range in [0..<250_000, 250_000..<400_000] {
-            var writer = try store.beginImportedSegment(at: Int64(range.lowerBound), of: imported, WriteEstimate()) {
+            var writer = try store.imports.beginSegment(at: Int64(range.lowerBound), of: imported, WriteEstimate()) {
                 begun.append($0)
             }
             try writer.append(bytes[range])
-            imported.serving?.segments.append(try store.closeImported(writer))
+            imported.serving?.segments.append(try store.imports.closeSegment(writer))
         }
         return begun
     }
@@ -56,7 +56,7 @@ struct ImportedTitleTests {
                     let resource = try store.index.resources.find(id)
                     if let resource {
                         #expect(resource.metadata.name == "A film" && resource.resourceClass == .pinned, comment)
-                        #expect(try store.bytes(0..<400_000, of: resource) == Self.bytes, comment)
+                        #expect(try store.segments.bytes(0..<400_000, of: resource) == Self.bytes, comment)
                     } else {
                         #expect(!isDone.withLock { $0 }, comment)
                     }
@@ -74,7 +74,7 @@ struct ImportedTitleTests {
         disk.observe { losePower("before \($0.operation)") }
         var imported = try Self.begin(store)
         _ = try Self.fill(&imported, in: store)
-        _ = try store.finishImport(imported) { $0.name = "A film" }
+        _ = try store.imports.finish(imported) { $0.name = "A film" }
         isDone.withLock { $0 = true }
         losePower("after the end")
         disk.observe(nil)
@@ -91,10 +91,10 @@ struct ImportedTitleTests {
         #expect(resource.id == imported.id, "premise")
         _ = try store.store(Array(Self.bytes[..<1000]), at: 0, of: resource)
         let error = #expect(throws: VaultError.self) {
-            try store.finishImport(imported) { $0.name = "A film" }
+            try store.imports.finish(imported) { $0.name = "A film" }
         }
         #expect(error?.code == .inUse)
-        try store.dropImport(begun)
+        try store.imports.drop(begun)
         let kept = try #require(try store.index.resources.find(resource.id))
         #expect(kept.metadata.name == nil && kept.resourceClass == .cache && kept.serving?.held == ByteRanges(0..<1000))
         #expect(try TemporaryFolder.files(below: vault.folder + "/segments").count == 1)

@@ -93,14 +93,14 @@ struct IndexConnectionTests {
         let bytes = SeededGenerator.bytes(80_000, seed: 21)
         var resource = try store.addMedia("secret-name", length: 80_000)
         _ = try store.store(bytes, at: 0, of: resource)
-        try store.update(
+        try store.resources.update(
             ContentInformation(
                 length: 80_000, type: "video/x-telltale",
                 validators: Validators(
                     entityTag: EntityTag(strong: "telltale-tag"), lastModified: "Sat, 21 Nov 2026 10:00:00 GMT"),
                 supportsRanges: true),
             of: &resource)
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         let windows = Set(stride(from: 0, to: bytes.count - 16, by: 1).map { Array(bytes[$0..<($0 + 16)]) })
         let texts = ["secret-name", "origin.example", "http", "telltale", "Nov 2026", "video/"].map { Array($0.utf8) }
         for file in try TemporaryFolder.files(below: vault.folder) {

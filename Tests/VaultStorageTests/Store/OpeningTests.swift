@@ -44,7 +44,7 @@ struct OpeningTests {
         let vault = try TemporaryVault()
         let store = try vault.open()
         let resource = try store.addMedia("film", length: 200_000)
-        var writer = try store.beginSegment(at: 1000, of: resource)
+        var writer = try store.segments.begin(at: 1000, of: resource)
         try writer.append(bytes[1000..<80_000])
         try writer.checkpoint(in: store)
         try writer.append(bytes[80_000..<110_000])

@@ -35,7 +35,7 @@ struct OwnershipTests {
         let bytes = SeededGenerator.bytes(100_000, seed: 71)
         let resource = try owner.addMedia("film", length: 100_000)
         #expect(try reader.index.resources.find(resource.id)?.serving?.held.isEmpty == true)
-        var writer = try owner.beginSegment(at: 0, of: resource)
+        var writer = try owner.segments.begin(at: 0, of: resource)
         try writer.append(bytes[..<40_000])
         #expect(try reader.index.resources.find(resource.id)?.serving?.held.isEmpty == true)
         try writer.checkpoint(in: owner)
@@ -43,7 +43,7 @@ struct OwnershipTests {
         #expect(growing.serving?.held == ByteRanges(0..<32_768))
         #expect(try reader.read(growing).first?.bytes == Array(bytes[..<32_768]))
         try writer.append(bytes[40_000...])
-        #expect(try owner.close(writer) != nil)
+        #expect(try owner.segments.close(writer) != nil)
         let whole = try #require(try reader.index.resources.find(resource.id))
         #expect(try reader.read(whole).first?.bytes == bytes)
     }
@@ -60,10 +60,10 @@ struct OwnershipTests {
         let reader = try vault.open(.reader, fileSystem: disk)
         let stored = try #require(try reader.index.resources.find(resource.id))
         #expect(try reader.read(stored).first?.bytes.count == 1000)
-        try reader.invalidate(segment, for: .badBlock(0))
-        try reader.invalidate(segment, for: .foreign)
+        try reader.segments.invalidate(segment, for: .badBlock(0))
+        try reader.segments.invalidate(segment, for: .foreign)
         #expect(throws: VaultError.self) { _ = try reader.addMedia("other", length: 1) }
-        #expect(throws: VaultError.self) { _ = try reader.beginSegment(at: 5000, of: stored) }
+        #expect(throws: VaultError.self) { _ = try reader.segments.begin(at: 5000, of: stored) }
         #expect(throws: VaultError.self) { try SegmentRows(reader.index).markBad(segment.id, block: 0) }
         reader.countFetched(10)
         try reader.close()
@@ -88,13 +88,13 @@ struct OwnershipTests {
         let vault = try TemporaryVault()
         let owner = try vault.open()
         let resource = try owner.addMedia("film", length: 100_000)
-        var writer = try owner.beginSegment(at: 0, of: resource)
+        var writer = try owner.segments.begin(at: 0, of: resource)
         try writer.append(SeededGenerator.bytes(70_000, seed: 1)[...])
         let disk = vault.simulatedFileSystem()
         let reader = try vault.open(.reader, fileSystem: disk)
         #expect(disk.count(.open) == 0)
         #expect(try SegmentRows(reader.index).openSegments().count == 1)
         try reader.close()
-        #expect(try owner.close(writer)?.length == 70_000)
+        #expect(try owner.segments.close(writer)?.length == 70_000)
     }
 }

@@ -38,10 +38,10 @@ struct PackTests {
         let vault = try TemporaryVault()
         let store = try vault.open()
         let pack = try files.store(in: store)
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         let id = try PackedFiles.id(of: "1.ts", in: store)
         try store.index.write { db in try store.index.packs.unpack(id, db) }
-        #expect(try store.restoreFromBackup() == Restored())
+        #expect(try CatalogRestore(store).run() == Restored())
         #expect(try store.index.packs.parts(of: pack).parts.count == files.names.count - 1)
         try store.close()
     }
@@ -51,17 +51,17 @@ struct PackTests {
         let vault = try TemporaryVault()
         let store = try vault.open()
         let pack = try PackedFiles.addPack(to: store)
-        var writer = try store.beginSegment(at: 0, of: pack)
+        var writer = try store.segments.begin(at: 0, of: pack)
         var waiting: [PackedPart] = []
         for index in 0..<3 {
             waiting.append(try files.part(index, at: writer.end, in: store))
             try writer.append(files.contents[index][...])
         }
-        _ = try store.checkpoint(&writer, recording: &waiting, in: pack.id)
+        _ = try store.segments.checkpoint(&writer, recording: &waiting, in: pack.id)
         // 41 016 bytes were written, and one block of 32 768 is whole.
         #expect(waiting.count == 2)
         #expect(try files.count(in: store) == 1)
-        _ = try store.close(writer, recording: &waiting, in: pack.id)
+        _ = try store.segments.close(writer, recording: &waiting, in: pack.id)
         #expect(try waiting.isEmpty && files.count(in: store) == 3)
         try store.close()
     }
@@ -73,9 +73,9 @@ struct PackTests {
         let (one, other) = (try files.store(in: store), try files.store(in: store, title: [1, 2, 3]))
         let file = try #require(try store.index.resources.find(PackedFiles.id(of: "1.ts", in: store)))
         #expect(Set(file.metadata.partOf) == [PackedFiles.title, [1, 2, 3]])
-        _ = try store.remove(one.id)
+        _ = try store.resources.remove(one.id)
         try files.check(store)
-        _ = try store.remove(other.id)
+        _ = try store.resources.remove(other.id)
         #expect(try files.count(in: store) == 0)
         #expect(try store.index.resources.totals().segments == 0)
         try store.close()
@@ -91,7 +91,7 @@ struct PackTests {
             _ = try store.store(SeededGenerator.bytes(50_000, seed: 5), at: 0, of: part)
             for owner in owners {
                 let key = try #require(try store.index.resources.find(owner)?.metadata.cacheKey)
-                try store.changeTitles(of: &part, .join(owner)) { $0.partOf.append(key) }
+                try store.resources.changeTitles(of: &part, .join(owner)) { $0.partOf.append(key) }
             }
             shared = part.id
         }
@@ -129,7 +129,7 @@ struct PackTests {
             _ = try store.store(SeededGenerator.bytes(10, seed: 1), at: Int64(start * 1000), of: film)
         }
         let before = disk.count(.synchronizeDirectory, of: "/segments/")
-        _ = try store.remove(film.id)
+        _ = try store.resources.remove(film.id)
         let synced = disk.count(.synchronizeDirectory, of: "/segments/") - before
         #expect(synced > 100 && synced <= 256)
         #expect(try store.index.resources.totals().pendingDeletions == 0)
@@ -147,7 +147,7 @@ struct PackTests {
         }
         func link(_ part: Int, to title: Int) throws {
             let key = titles[title].metadata.cacheKey
-            try store.changeTitles(of: &titles[part], .join(titles[title].id)) { $0.partOf.append(key) }
+            try store.resources.changeTitles(of: &titles[part], .join(titles[title].id)) { $0.partOf.append(key) }
         }
         let ids = titles.map(\.id)
         #expect(try evictable() == Set(ids))
@@ -158,9 +158,9 @@ struct PackTests {
         #expect(try evictable() == [ids[0]])
         try link(0, to: 2)
         #expect(try evictable() == Set(ids))
-        try store.setClass(.pinned, of: ids[1])
+        try store.resources.setClass(.pinned, of: ids[1])
         #expect(try evictable().isEmpty, "each is a part of the pinned one")
-        try store.setClass(.download, of: ids[1])
+        try store.resources.setClass(.download, of: ids[1])
         store.quota.enforce(StorageLimits(maxSize: 1, evictsDownloads: true))
         // What one leaves to another changes what goes with that one, which is looked at again the next time.
         for _ in 0..<3 { _ = try store.quota.prune(store.quota.limits) }
@@ -177,10 +177,10 @@ struct PackTests {
         let file = try #require(try store.index.resources.find(id))
         let (url, key) = (file.metadata.url, file.metadata.cacheKey)
         let error = #expect(throws: VaultError.self) {
-            try store.addResource(id, url: url, cacheKey: key, resourceClass: .cache)
+            try store.resources.add(id, url: url, cacheKey: key, resourceClass: .cache)
         }
         #expect(error?.code == .changed)
-        let own = try store.addResource(id, url: url, cacheKey: key, resourceClass: .cache, unpacking: file)
+        let own = try store.resources.add(id, url: url, cacheKey: key, resourceClass: .cache, unpacking: file)
         #expect(own.place == nil && own.resourceClass == .download && own.metadata.partOf == [PackedFiles.title])
         #expect(try store.index.resources.find(id)?.serving == nil)
         #expect(try files.count(in: store) == files.names.count)
@@ -193,10 +193,10 @@ struct PackTests {
         let store = try vault.open()
         let own = try store.addMedia("1.ts", length: 5)
         let pack = try PackedFiles.addPack(to: store)
-        var writer = try store.beginSegment(at: 0, of: pack)
+        var writer = try store.segments.begin(at: 0, of: pack)
         var waiting = [try files.part(0, at: 0, in: store)]
         try writer.append(files.contents[0][...])
-        #expect(try store.close(writer, recording: &waiting, in: pack.id) == [own.id])
+        #expect(try store.segments.close(writer, recording: &waiting, in: pack.id) == [own.id])
         #expect(try store.index.resources.find(own.id)?.place == nil)
         try store.close()
     }
@@ -207,8 +207,8 @@ struct PackTests {
         let store = try vault.open()
         let pack = try files.store(in: store)
         var file = try #require(try store.index.resources.find(PackedFiles.id(of: "2.ts", in: store)))
-        try store.setMode(.offline, of: &file)
-        try store.confirm(Freshness(checked: 9, lifetime: 8, isStrict: true), of: &file)
+        try store.resources.setMode(.offline, of: &file)
+        try store.resources.confirm(Freshness(checked: 9, lifetime: 8, isStrict: true), of: &file)
         let after = try #require(try store.index.resources.find(file.id))
         #expect(after.metadata.mode == .offline && after.serving?.info.freshness?.checked == 9)
         try store.index.resources.touch([file.id], now: 7200 * 1_000_000)
@@ -225,7 +225,7 @@ struct PackTests {
         let id = try PackedFiles.id(of: "4.ts", in: store)
         let whole = try #require(try store.index.resources.find(id))
         let segment = try #require(whole.serving?.segments.first)
-        try store.invalidate(segment, for: .badBlock(segment.block(holding: 30_000)))
+        try store.segments.invalidate(segment, for: .badBlock(segment.block(holding: 30_000)))
         let hurt = try #require(try store.index.resources.find(id))
         let gap = try #require(hurt.serving?.held.gaps(in: 0..<70_001).first)
         #expect(gap.length < 70_001 && gap.contains(30_000))
@@ -242,7 +242,7 @@ struct PackTests {
         let vault = try TemporaryVault()
         let store = try vault.open()
         let error = #expect(throws: VaultError.self) {
-            try store.addPack(of: PackedFiles.title, url: "http://origin.example/x", resourceClass: .download)
+            try store.resources.addPack(of: PackedFiles.title, url: "http://origin.example/x", resourceClass: .download)
         }
         #expect(try error?.code == .removed && store.index.resources.totals().resources == 0)
         try store.close()
@@ -256,23 +256,24 @@ struct PackTests {
         let store = try vault.open()
         var pack = try files.store(in: store)
         let before = try store.index.read { try PackedPartRow.fetch(in: pack.id, $0) }
-        #expect(try store.beginReseal(&pack, run: 1) == true)
+        #expect(try SegmentReseal(store).begin(&pack, run: 1) == true)
         try files.check(store, "between the keys")
         while let task = try ResealRows(store.index).resealTasks(of: pack, limit: 1).first {
-            let new = try #require(try store.reseal(task, of: pack))
-            store.removeResealed(task.segment, for: new)
+            let new = try #require(try SegmentReseal(store).reseal(task, of: pack))
+            SegmentReseal(store).removeReplaced([task.segment], by: new)
         }
-        #expect(try store.finishReseal(&pack))
+        #expect(try SegmentReseal(store).finish(&pack))
         try files.check(store, "resealed")
         let oldKey = try #require(before.first)
         #expect(oldKey.open(under: try pack.metadataKey()) == nil, "the entries have the new key")
 
-        _ = try store.addGeneration(noting: vault.log(of: store))
+        _ = try Generations(store).add(noting: vault.log(of: store))
         var rewrap = try Rewrap(store)
         while try rewrap.step() {}
         try files.check(store, "rewrapped")
 
-        #expect(try store.changeLocator(noting: vault.log(of: store), queued: { _, _ in nil }) { _, _ in [:] } == 0)
+        #expect(
+            try LocatorChange(store).run(noting: vault.log(of: store), queued: { _, _ in nil }) { _, _ in [:] } == 0)
         #expect(store.index.locator == 2)
         try files.check(store, locator: 2, "renamed")
         #expect(

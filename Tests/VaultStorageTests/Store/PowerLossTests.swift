@@ -76,20 +76,20 @@ struct PowerLossTests {
         let id = resource.id
         _ = try store.store(Array(Self.bytes[200_000..<300_001]), at: 200_000, of: resource)
         promises.note(id, ByteRanges(200_000..<300_001))
-        var writer = try store.beginSegment(at: 0, of: resource)
+        var writer = try store.segments.begin(at: 0, of: resource)
         try writer.append(Self.bytes[..<90_000])
         try writer.checkpoint(in: store)
         promises.note(id, ByteRanges([0..<65_536, 200_000..<300_001]))
         try writer.append(Self.bytes[90_000..<150_000])
-        _ = try store.close(writer)
+        _ = try store.segments.close(writer)
         promises.note(id, ByteRanges([0..<150_000, 200_000..<300_001]))
         losePower("after the fill")
         // Stores the same bytes in a new representation. The old one is served until the new one takes over.
         resource = try #require(try store.index.resources.find(id))
-        try store.startRepresentation(NewRepresentation(try #require(resource.serving).info.information), of: &resource)
+        try store.resources.begin(NewRepresentation(try #require(resource.serving).info.information), of: &resource)
         _ = try store.store(Array(Self.bytes[..<50_000]), at: 0, of: resource)
         promises.note(id, ByteRanges(0..<50_000))
-        try store.serve(&resource)
+        try store.resources.serve(&resource)
         disk.observe(nil)
         losePower("after the end")
         #expect(points.withLock { $0 } > 25)
@@ -101,7 +101,7 @@ struct PowerLossTests {
         let disk = vault.simulatedFileSystem()
         let store = try vault.open(fileSystem: disk)
         let resource = try store.addMedia("film", length: 400_000)
-        var writer = try store.beginSegment(at: 0, of: resource)
+        var writer = try store.segments.begin(at: 0, of: resource)
         try writer.append(Self.bytes[..<100_000])
         disk.fail(.synchronize, of: "/segments/", with: FileFailure(.other(5), "fdatasync: Input/output error"))
         #expect(throws: VaultError.self) { try writer.checkpoint(in: store) }
@@ -160,7 +160,7 @@ struct PowerLossTests {
         let disk = vault.simulatedFileSystem()
         let store = try vault.open(fileSystem: disk)
         _ = try store.addMedia("one", length: 1)
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         _ = try store.addMedia("two", length: 2)
         let copies = try TemporaryFolder()
         let counts = Mutex<Set<Int>>([])
@@ -181,7 +181,7 @@ struct PowerLossTests {
                 try? Self.remove(copy)
             }
         }
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         disk.observe(nil)
         #expect(counts.withLock { $0 } == [1, 2])
     }

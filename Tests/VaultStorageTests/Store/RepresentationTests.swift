@@ -84,7 +84,7 @@ struct RepresentationTests {
         #expect(information.length == nil)
         #expect(!information.supportsRanges)
         information.length = 5000
-        try store.update(information, of: &resource)
+        try store.resources.update(information, of: &resource)
         let stored = try #require(try store.index.resources.find(resource.id)?.serving)
         #expect(stored.info.information.length == 5000)
         #expect(stored.held == ByteRanges(0..<5000), "a newly known length must not cost held bytes")
@@ -107,8 +107,8 @@ struct RepresentationTests {
         ]
         for (number, information) in informations.enumerated() {
             var resource = try first.addMedia("film\(number)", length: 7)
-            try first.startRepresentation(NewRepresentation(information), of: &resource)
-            try first.serve(&resource)
+            try first.resources.begin(NewRepresentation(information), of: &resource)
+            try first.resources.serve(&resource)
         }
         try first.close()
         let again = try vault.open()
@@ -133,7 +133,7 @@ struct RepresentationTests {
         }
         var resource = try #require(try store.index.resources.find(added.id))
         let previous = try #require(resource.serving)
-        try store.startRepresentation(NewRepresentation(previous.info.information), of: &resource)
+        try store.resources.begin(NewRepresentation(previous.info.information), of: &resource)
         #expect(resource.serving?.id != previous.id)
         #expect(resource.serving?.info.sequence == previous.info.sequence + 1)
         let new = try #require(try store.store([1, 2, 3], at: 500, of: resource), "new bytes never mix with old ones")
@@ -141,7 +141,7 @@ struct RepresentationTests {
         #expect(meanwhile.id == previous.id)
         #expect(meanwhile.segments == old, "the old representation must be served until the new one takes over")
 
-        try store.serve(&resource)
+        try store.resources.serve(&resource)
         for segment in old { #expect(!PosixFileSystem().exists(vault.path(of: segment.id))) }
         let stored = try #require(try store.index.resources.find(added.id)?.serving)
         #expect(stored.id == resource.serving?.id)
@@ -167,7 +167,7 @@ struct RepresentationTests {
         let vault = try TemporaryVault()
         let store = try vault.open()
         var resource = try store.addMedia("film", length: 100_000)
-        var writer = try store.beginSegment(at: 0, of: resource)
+        var writer = try store.segments.begin(at: 0, of: resource)
         try writer.append(Self.bytes[..<70_000])
         try store.replaceRepresentation(of: &resource)
         let error = #expect(throws: VaultError.self) { try writer.checkpoint(in: store) }
@@ -182,11 +182,12 @@ struct RepresentationTests {
         let vault = try TemporaryVault()
         let store = try vault.open()
         let id = try #require(vault.keyring.resourceID(cacheKey: [1], locator: store.index.locator))
-        let resource = try store.addResource(id, url: "http://origin.example/x", cacheKey: [1], resourceClass: .pinned)
-        #expect(throws: VaultError.self) { _ = try store.beginSegment(at: 0, of: resource) }
+        let resource = try store.resources.add(
+            id, url: "http://origin.example/x", cacheKey: [1], resourceClass: .pinned)
+        #expect(throws: VaultError.self) { _ = try store.segments.begin(at: 0, of: resource) }
         #expect(try store.index.resources.find(id)?.resourceClass == .pinned)
         #expect(throws: VaultError.self, "adding the same resource twice must be refused") {
-            _ = try store.addResource(id, url: "http://origin.example/x", cacheKey: [1], resourceClass: .cache)
+            _ = try store.resources.add(id, url: "http://origin.example/x", cacheKey: [1], resourceClass: .cache)
         }
     }
 

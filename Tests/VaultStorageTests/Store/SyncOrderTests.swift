@@ -32,7 +32,7 @@ struct SyncOrderTests {
     @Test("A range is held only after its file and folder are synced")
     func order() throws {
         let stage = try Stage()
-        var writer = try stage.store.beginSegment(at: 0, of: stage.resource)
+        var writer = try stage.store.segments.begin(at: 0, of: stage.resource)
         try writer.append(stage.bytes[..<100_000])
         #expect(try stage.held.isEmpty, "written but unsynced bytes must not be held")
         let (index, id) = (stage.store.index, stage.resource.id)
@@ -48,7 +48,7 @@ struct SyncOrderTests {
         #expect(stage.disk.count(.synchronizeDirectory, of: "/segments/") == folderSyncs + 1)
         #expect(try stage.held == ByteRanges(0..<98_304), "an open segment must hold complete blocks only")
         stage.disk.observe(nil)
-        #expect(try stage.store.close(writer)?.length == 100_000)
+        #expect(try stage.store.segments.close(writer)?.length == 100_000)
         #expect(try stage.held == ByteRanges(0..<100_000))
     }
 
@@ -60,14 +60,14 @@ struct SyncOrderTests {
             guard call.operation == .create else { return }
             #expect((try? SegmentRows(index).openSegments().count) == 1)
         }
-        _ = try stage.store.beginSegment(at: 0, of: stage.resource)
+        _ = try stage.store.segments.begin(at: 0, of: stage.resource)
         #expect(stage.disk.count(.create, of: "/segments/") == 1)
     }
 
     @Test("After a failed sync the row becomes a pending deletion, and the sync is not retried")
     func failedSync() throws {
         let stage = try Stage()
-        var writer = try stage.store.beginSegment(at: 0, of: stage.resource)
+        var writer = try stage.store.segments.begin(at: 0, of: stage.resource)
         let id = writer.segment.id
         try writer.append(stage.bytes[..<70_000])
         try writer.checkpoint(in: stage.store)
@@ -88,7 +88,7 @@ struct SyncOrderTests {
     @Test("A failed sync of the folder counts like a failed sync of the file")
     func failedFolderSync() throws {
         let stage = try Stage()
-        var writer = try stage.store.beginSegment(at: 0, of: stage.resource)
+        var writer = try stage.store.segments.begin(at: 0, of: stage.resource)
         try writer.append(stage.bytes[..<70_000])
         stage.disk.fail(.synchronizeDirectory, of: "/segments/", with: Self.broken)
         try stage.store.expectRefusal(toClose: writer)
@@ -98,12 +98,12 @@ struct SyncOrderTests {
     @Test("A full disk ends a segment after its last complete block, and the written blocks are kept")
     func full() throws {
         let stage = try Stage()
-        var writer = try stage.store.beginSegment(at: 0, of: stage.resource)
+        var writer = try stage.store.segments.begin(at: 0, of: stage.resource)
         stage.disk.fail(.write, of: "/segments/", number: 4, lasting: true, with: Self.noSpace)
         let error = #expect(throws: FileFailure.self) { try writer.append(stage.bytes[...]) }
         #expect(error?.kind == .noSpace)
         #expect(error?.vaultError("x").code == .diskFull)
-        #expect(try stage.store.close(writer)?.length == 98_304)
+        #expect(try stage.store.segments.close(writer)?.length == 98_304)
         #expect(try stage.held == ByteRanges(0..<98_304))
     }
 
@@ -113,7 +113,7 @@ struct SyncOrderTests {
         for operation in [FileOperation.create, .write] {
             stage.disk.fail(operation, of: "/segments/", with: Self.noSpace)
             let error = #expect(throws: VaultError.self) {
-                _ = try stage.store.beginSegment(at: 0, of: stage.resource)
+                _ = try stage.store.segments.begin(at: 0, of: stage.resource)
             }
             #expect(error?.code == .diskFull)
             #expect(try stage.store.index.resources.totals().segments == 0)
@@ -124,10 +124,10 @@ struct SyncOrderTests {
     @Test("A segment without any bytes leaves neither row nor file")
     func empty() throws {
         let stage = try Stage()
-        let writer = try stage.store.beginSegment(at: 0, of: stage.resource)
+        let writer = try stage.store.segments.begin(at: 0, of: stage.resource)
         let path = stage.vault.path(of: writer.segment.id)
         #expect(PosixFileSystem().exists(path))
-        #expect(try stage.store.close(writer) == nil)
+        #expect(try stage.store.segments.close(writer) == nil)
         #expect(!PosixFileSystem().exists(path))
         #expect(try stage.store.index.resources.totals().segments == 0)
     }

@@ -101,7 +101,7 @@ enum EveryRecord {
         let vault = try TemporaryVault()
         let store = try vault.open()
         let film = try write(to: store)
-        try store.backUpCatalog()
+        try store.catalogBackup.write()
         return (vault, store, film)
     }
 
@@ -114,7 +114,7 @@ enum EveryRecord {
         let vault = try TemporaryVault()
         let store = try vault.open()
         let known = try write(to: store)
-        try store.backUpCatalog(forgetting: true)
+        try store.catalogBackup.write(forgetting: true)
         let catalog = try PosixFileSystem().contents(of: vault.folder + "/catalog.backup", atMost: 1 << 24)
         let result = try change(store, known)
         try store.close()

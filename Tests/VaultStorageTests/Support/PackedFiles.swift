@@ -41,21 +41,21 @@ struct PackedFiles {
         let id = try #require(store.keyring.resourceID(cacheKey: title, locator: store.index.locator))
         let url = "http://origin.example/master.m3u8"
         if try !store.index.resources.has(id) {
-            _ = try store.addResource(id, url: url, cacheKey: title, resourceClass: .download)
+            _ = try store.resources.add(id, url: url, cacheKey: title, resourceClass: .download)
         }
-        return try store.addPack(of: title, url: url, resourceClass: .download)
+        return try store.resources.addPack(of: title, url: url, resourceClass: .download)
     }
 
     /// Writes all files into a new pack.
     func store(in store: VaultStore, title: [UInt8] = title) throws -> StoredResource {
         let pack = try Self.addPack(to: store, title: title)
-        var writer = try store.beginSegment(at: 0, of: pack)
+        var writer = try store.segments.begin(at: 0, of: pack)
         var waiting: [PackedPart] = []
         for index in names.indices {
             waiting.append(try part(index, at: writer.end, in: store))
             try writer.append(contents[index][...])
         }
-        let refused = try store.close(writer, recording: &waiting, in: pack.id)
+        let refused = try store.segments.close(writer, recording: &waiting, in: pack.id)
         #expect(refused.isEmpty && waiting.isEmpty)
         return pack
     }

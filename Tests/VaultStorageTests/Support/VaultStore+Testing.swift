@@ -12,8 +12,8 @@ extension VaultStore {
 
     /// Begins a new representation with the same information as the old one, and serves it.
     func replaceRepresentation(of resource: inout StoredResource) throws {
-        try startRepresentation(NewRepresentation(try #require(resource.serving).info.information), of: &resource)
-        try serve(&resource)
+        try resources.begin(NewRepresentation(try #require(resource.serving).info.information), of: &resource)
+        try resources.serve(&resource)
     }
 
     /// Expects that closing a segment throws. (A writer cannot be consumed inside the closure of `#expect`.)
@@ -21,7 +21,7 @@ extension VaultStore {
         toClose writer: consuming SegmentWriter, sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
         do {
-            let segment = try close(writer)
+            let segment = try segments.close(writer)
             Issue.record("closed as \(String(describing: segment))", sourceLocation: sourceLocation)
         } catch is VaultError {
         }

@@ -1,15 +1,19 @@
 import VaultCrypto
 package import VaultModel
 
-// Compares the files with the index: finds files in `segments` that have no row, or a wrong one.
-extension VaultStore {
+/// The files in `segments` that have no row in the index, or a wrong one.
+package struct UnindexedFiles {
+    private let store: VaultStore
+
+    package init(_ store: VaultStore) { self.store = store }
+
     /// Returns the files in the folder for segment ids that begin with `byte`, except those that the index knows.
     ///
     /// - Returns: the ids of files that are named like segments, and the other names, which no segment has.
-    package func unindexedFiles(in byte: UInt8) throws -> (segments: [SegmentID], others: [String]) {
+    package func names(in byte: UInt8) throws -> (segments: [SegmentID], others: [String]) {
         let names: [String]
         do throws(FileFailure) {
-            names = try segments.names(in: byte)
+            names = try store.segmentFiles.names(in: byte)
         } catch {
             if error.kind == .notFound { return ([], []) }
             throw error.vaultError("a folder of segments cannot be listed")
@@ -19,7 +23,7 @@ extension VaultStore {
         for name in names {
             if let id = SegmentID(hex: name), id.bytes.first == byte { ids.append(id) } else { others.append(name) }
         }
-        return (try VerificationRows(index).unindexed(ids), others)
+        return (try VerificationRows(store.index).unindexed(ids), others)
     }
 
     /// Returns the segment that a file claims to be.
@@ -34,13 +38,13 @@ extension VaultStore {
     package func claim(of id: SegmentID) throws -> ClaimedSegment? {
         let (header, size) = try headerAndSize(of: id)
         guard let claim = SegmentHeader.claim(header, fileSize: size, keyNumber: 0), claim.id == id,
-            let owner = try VerificationRows(index).resource(of: claim.representation),
-            let resource = try index.resources.find(owner)
+            let owner = try VerificationRows(store.index).resource(of: claim.representation),
+            let resource = try store.index.resources.find(owner)
         else { return nil }
         for number in resource.keys.keys.sorted() {
             guard let segment = SegmentHeader.claim(header, fileSize: size, keyNumber: number) else { continue }
             do {
-                let reader = try reader(of: segment, resource: resource)
+                let reader = try store.segments.reader(of: segment, resource: resource)
                 return ClaimedSegment(segment: segment, resource: owner, reader: reader, fileSize: size)
             } catch SegmentFailure.wrongKey {
                 continue
@@ -61,26 +65,27 @@ extension VaultStore {
     package func takeBackQuarantined() throws -> Int {
         let ids: [SegmentID]
         do throws(FileFailure) {
-            ids = try segments.quarantined()
+            ids = try store.segmentFiles.quarantined()
         } catch {
             throw error.vaultError("the quarantine cannot be listed")
         }
-        let rows = VerificationRows(index)
+        let rows = VerificationRows(store.index)
         return try rows.unindexed(ids).filter { id in
             guard let (header, size) = try? headerAndSize(of: id, inQuarantine: true),
                 let claim = SegmentHeader.claim(header, fileSize: size, keyNumber: 0), claim.id == id,
                 let owner = try rows.resource(of: claim.representation),
-                (try? index.resources.find(owner)) ?? nil != nil,
+                (try? store.index.resources.find(owner)) ?? nil != nil,
                 try rows.isGap(claim)
             else { return false }
             // If the system does not permit the move, the file stays in the quarantine, where nothing reads it.
-            return (try? segments.takeBack(id)) != nil
+            return (try? store.segmentFiles.takeBack(id)) != nil
         }.count
     }
 
     private func headerAndSize(of id: SegmentID, inQuarantine: Bool = false) throws -> ([UInt8], Int64) {
         do throws(FileFailure) {
-            let file = try inQuarantine ? segments.openQuarantined(id) : segments.open(id, writable: false)
+            let files = store.segmentFiles
+            let file = try inQuarantine ? files.openQuarantined(id) : files.open(id, writable: false)
             return (try file.read(count: SegmentDescription.headerByteCount, at: 0), try file.size())
         } catch {
             throw error.kind == .notFound ? SegmentFailure.missing : .unreadable(error)
@@ -98,7 +103,7 @@ extension VaultStore {
         } catch {
             // The file is moved to the quarantine, because a later sync could succeed although the disk never received
             // its pages.
-            try? segments.quarantine(segment.id)
+            try? store.segmentFiles.quarantine(segment.id)
             throw error.vaultError("a segment cannot be made durable")
         }
         return try enter(segment, badBlocks: badBlocks)
@@ -106,23 +111,24 @@ extension VaultStore {
 
     /// Makes the file of a segment, and its name, durable.
     func makeDurable(_ id: SegmentID) throws(FileFailure) {
-        try segments.open(id, writable: true).synchronize()
-        try segments.synchronizeName(of: id)
+        try store.segmentFiles.open(id, writable: true).synchronize()
+        try store.segmentFiles.synchronizeName(of: id)
     }
 
     /// Adds a durable file to the index, as ``adopt(_:badBlocks:)`` does.
     func enter(_ segment: SegmentDescription, badBlocks: Set<Int>) throws -> Bool {
-        let counted = try SegmentRows(index).fileBytes(of: segment.id)
-        guard try SegmentRows(index).adopt(segment, badBlocks: badBlocks, now: now()) else { return false }
+        let counted = try SegmentRows(store.index).fileBytes(of: segment.id)
+        let isAdopted = try SegmentRows(store.index).adopt(segment, badBlocks: badBlocks, now: store.index.now())
+        guard isAdopted else { return false }
         // If the file had a wrong row, it was counted at another size.
-        quota.account.correct(segment.id, from: counted, to: segment.diskSize)
+        store.quota.account.correct(segment.id, from: counted, to: segment.diskSize)
         return true
     }
 
     /// Moves a file that is not a segment of this vault to the quarantine.
     package func putAside(_ name: String, in byte: UInt8) throws {
         do throws(FileFailure) {
-            try segments.quarantine(name, in: byte)
+            try store.segmentFiles.quarantine(name, in: byte)
         } catch {
             if error.kind == .notFound { return }
             throw error.vaultError("a file cannot be moved to quarantine")
@@ -132,7 +138,7 @@ extension VaultStore {
     /// Cuts off any bytes after the last block of a closed segment.
     package func cut(_ segment: SegmentDescription) throws {
         do throws(FileFailure) {
-            let file = try segments.open(segment.id, writable: true)
+            let file = try store.segmentFiles.open(segment.id, writable: true)
             try file.truncate(to: segment.fileSize)
             try file.synchronize()
         } catch {

@@ -2,12 +2,14 @@ import GRDB
 import VaultCrypto
 package import VaultModel
 
-// Imports: titles that are stored from a file.
-//
-// Until all of a file is stored, the index has no rows for it except its segments' ids among the pending deletions. For
-// this reason nothing of the file can be listed or read, the next owner removes what a killed owner left behind, and
-// the file's key exists only in memory. One transaction then adds all rows.
-extension VaultStore {
+/// Imports: titles that are stored from a file.
+///
+/// Until all of a file is stored, the index has no rows for it except its segments' ids among the pending deletions. For
+/// this reason nothing of the file can be listed or read, the next owner removes what a killed owner left behind, and
+/// the file's key exists only in memory. One transaction then adds all rows.
+package struct Imports {
+    let store: VaultStore
+
     /// Begins an import: returns the resource with a representation of which nothing is stored yet. Writes nothing.
     ///
     /// - Parameters:
@@ -15,28 +17,30 @@ extension VaultStore {
     ///   - resourceClass: the class of a new resource, and the lowest class of one that the vault already has.
     /// - Throws: ``VaultError`` with code `inUse` if bytes of the resource are already held, or `integrity` or
     ///   `storage` if its rows cannot be read.
-    package func beginImport(
+    package func begin(
         _ id: ResourceID, _ metadata: ResourceMetadata, as resourceClass: ResourceClass,
         _ information: ContentInformation
     ) throws -> StoredResource {
-        let known = try index.resources.find(id)
-        if let known { try VaultIndex.requireNothingHeld(of: known) }
+        let known = try store.index.resources.find(id)
+        if let known { try Self.requireNothingHeld(of: known) }
         // The key is not wrapped until the import ends, so until then the imported bytes cannot be opened with the
         // vault's keys.
         let number = (known?.keys.keys.max() ?? 0) + 1
         let sequence = (known?.serving?.info.sequence ?? 0) + 1
         return StoredResource(
             id: id, metadata: metadata, resourceClass: resourceClass, keyNumber: number,
-            keys: [number: SharedKey(try SecureRandom.key("resource key"))], generation: keyring.currentGeneration,
-            accessed: PlainColumn.hour(of: now()),
-            serving: try StoredRepresentation(NewRepresentation(information), sequence: sequence, now: now()))
+            keys: [number: SharedKey(try SecureRandom.key("resource key"))],
+            generation: store.keyring.currentGeneration,
+            accessed: PlainColumn.hour(of: store.index.now()),
+            serving: try StoredRepresentation(
+                NewRepresentation(information), sequence: sequence, now: store.index.now()))
     }
 
     /// Begins a segment of an import: durably lists the segment as a pending deletion, and then creates its file.
     ///
     /// - Parameter note: receives the segment's id before anything is written.
-    /// - Throws: the same errors as ``beginSegment(at:of:_:)``.
-    package func beginImportedSegment(
+    /// - Throws: the same errors as ``SegmentTable/begin(at:of:_:)``.
+    package func beginSegment(
         at start: Int64, of imported: StoredResource, _ estimate: WriteEstimate, noting note: (SegmentID) -> Void
     ) throws -> SegmentWriter {
         guard let representation = imported.serving, let key = imported.keys[imported.keyNumber] else {
@@ -44,36 +48,38 @@ extension VaultStore {
         }
         let segment = SegmentDescription(
             id: try SecureRandom.identifier("segment id"), representation: representation.id,
-            keyNumber: imported.keyNumber, blockSize: Self.blockSize, start: start, length: 0)
-        try quota.admit(segment.diskSize, for: segment.id, estimate)
-        removal.spare(segment.id)
+            keyNumber: imported.keyNumber, blockSize: VaultStore.blockSize, start: start, length: 0)
+        try store.quota.admit(segment.diskSize, for: segment.id, estimate)
+        store.removal.spare(segment.id)
         note(segment.id)
-        try withDiskSpace { try index.listPendingDeletion(segment.id) }
+        try store.withDiskSpace {
+            try store.index.write { db in _ = try PendingDeletion.insert(segment.id, db) }
+        }
         do {
-            return try SegmentWriter(segment, resourceKey: key.secret, file: try segments.create(segment.id))
+            return try SegmentWriter(segment, resourceKey: key.secret, file: try store.segmentFiles.create(segment.id))
         } catch {
-            throw Self.translated(error, "a segment cannot be written")
+            throw SegmentTable.translated(error, "a segment cannot be written")
         }
     }
 
     /// Closes a segment of an import, and makes all of it durable.
     ///
     /// - Throws: ``VaultError`` if any of the segment could not be written.
-    package func closeImported(_ writer: consuming SegmentWriter) throws -> SegmentDescription {
+    package func closeSegment(_ writer: consuming SegmentWriter) throws -> SegmentDescription {
         var writer = writer
         let end = writer.end
         writer.finish()
         do {
             try writer.synchronize()
-            try segments.synchronizeName(of: writer.segment.id)
+            try store.segmentFiles.synchronizeName(of: writer.segment.id)
         } catch {
-            throw Self.translated(error, "a segment cannot be made durable")
+            throw SegmentTable.translated(error, "a segment cannot be made durable")
         }
         guard writer.segment.range.upperBound == end else {
             throw VaultError(
                 .diskFull, "the last block of a segment could not be written; free disk space and try again")
         }
-        quota.account.settle(writer.segment.id, size: writer.segment.diskSize)
+        store.quota.account.settle(writer.segment.id, size: writer.segment.diskSize)
         return writer.segment
     }
 
@@ -85,23 +91,21 @@ extension VaultStore {
     /// - Returns: the resource as it is afterwards.
     /// - Throws: ``VaultError`` with code `inUse` if bytes of the resource are held by now, or `diskFull` or `storage`
     ///   if the rows cannot be written.
-    package func finishImport(
+    package func finish(
         _ imported: StoredResource, _ change: (inout ResourceMetadata) -> Void
     ) throws -> StoredResource {
-        let now = now()
-        let stored = try withDiskSpace { try index.enter(imported, now: now, change) }
-        noteChange()
-        changes.note(stored.id)
-        removal.spareNoMore(imported.serving?.segments.map(\.id) ?? [])
+        let stored = try enter(imported, now: store.index.now(), change)
+        store.changes.note(stored.id)
+        store.removal.spareNoMore(imported.serving?.segments.map(\.id) ?? [])
         // If this fails, whatever is still listed is removed within a minute, or by the next owner.
-        try? removal.finish()
+        try? store.removal.finish()
         return stored
     }
 
     /// Abandons an import: removes the files of its segments.
-    package func dropImport(_ ids: [SegmentID]) throws {
-        removal.spareNoMore(ids)
-        _ = try removal.removeFiles(of: ids)
+    package func drop(_ ids: [SegmentID]) throws {
+        store.removal.spareNoMore(ids)
+        _ = try store.removal.removeFiles(of: ids)
     }
 
     /// Requires, before a file is read, that its import would replace nothing.
@@ -109,7 +113,7 @@ extension VaultStore {
     /// - Throws: ``VaultError`` with code `inUse` if bytes of the resource are already held, or `storage` if its rows
     ///   cannot be read.
     package func requireNothingHeld(of id: ResourceID) throws {
-        if let known = try index.resources.find(id) { try VaultIndex.requireNothingHeld(of: known) }
+        if let known = try store.index.resources.find(id) { try Self.requireNothingHeld(of: known) }
     }
 
     /// Returns the error for an import of a title of which bytes are already held.
@@ -122,35 +126,10 @@ extension VaultStore {
                     + "the rest")
     }
 
-    /// Returns a range of a resource's bytes, opened with the key of each segment.
-    ///
-    /// - Throws: ``VaultError`` with code `notHeld` if a byte is not held, `integrity` if a byte does not open, or
-    ///   `storage` if a segment cannot be read.
-    package func bytes(_ range: ByteRange, of resource: StoredResource) throws -> [UInt8] {
-        guard let serving = resource.serving, serving.held.gaps(in: range).isEmpty else {
-            throw VaultError(.notHeld, "a range to compare is not held; fetch the title")
-        }
-        var bytes: [UInt8] = []
-        for segment in serving.segments {
-            let part = segment.range.clamped(to: range)
-            guard !part.isEmpty else { continue }
-            do {
-                bytes += try reader(of: segment, resource: resource).bytes(part, of: segment)
-            } catch let failure as SegmentFailure {
-                if case .unreadable(let file) = failure { throw file.vaultError("a segment cannot be read") }
-                throw VaultError(.integrity, "bytes to compare do not open; verify the vault", hint: .repair)
-            }
-        }
-        return bytes
-    }
-}
-
-extension VaultIndex {
-    /// Lists a segment that has no row as a pending deletion.
-    func listPendingDeletion(_ id: SegmentID) throws { try write { db in _ = try PendingDeletion.insert(id, db) } }
+    // MARK: Rows
 
     /// Adds all rows of an import in one transaction, replacing the rows of a resource of which nothing is held.
-    fileprivate func enter(
+    private func enter(
         _ imported: StoredResource, now: Int64, _ change: (inout ResourceMetadata) -> Void
     ) throws -> StoredResource {
         guard let key = imported.keys[imported.keyNumber], let serving = imported.serving else {
@@ -158,8 +137,8 @@ extension VaultIndex {
         }
         let (id, number) = (imported.id, imported.keyNumber)
         let metadataKey = try imported.metadataKey()
-        return try write { db in
-            let known = try resources.find(id, db)
+        return try store.mutate { index, db in
+            let known = try index.resources.find(id, db)
             if let known { try Self.requireNothingHeld(of: known) }
             var stored = imported
             stored.metadata = known?.metadata ?? imported.metadata
@@ -168,7 +147,8 @@ extension VaultIndex {
             // The key is wrapped inside the transaction, so that the generation that is current now cannot be retired
             // before the row is written.
             let wrapped = try ResourceKeyRow(
-                wrapping: key.secret, of: id, number: number, generation: keyring.currentGeneration, keyring)
+                wrapping: key.secret, of: id, number: number, generation: store.keyring.currentGeneration, store.keyring
+            )
             guard let wrapped else { throw IndexError.damaged }
             let metadata = try ResourceRow.seal(stored.metadata, of: id, under: metadataKey)
             if known == nil {
@@ -203,13 +183,13 @@ extension VaultIndex {
         try db.execute(
             sql: "UPDATE resource SET key = ?, metadata = ? WHERE id = ?",
             arguments: [keyNumber, metadata.data, id.data])
-        try resources.setClass(resourceClass, of: id, only: resourceClass == .pinned ? nil : .cache, db)
+        try store.index.resources.setClass(resourceClass, of: id, only: resourceClass == .pinned ? nil : .cache, db)
     }
 
-    fileprivate static func requireNothingHeld(of resource: StoredResource) throws {
+    private static func requireNothingHeld(of resource: StoredResource) throws {
         let held = resource.serving?.held.byteCount ?? 0
         guard resource.place == nil, held == 0 else {
-            throw VaultStore.alreadyHeld(held, isWhole: resource.serving?.info.information.length == held)
+            throw alreadyHeld(held, isWhole: resource.serving?.info.information.length == held)
         }
     }
 }
