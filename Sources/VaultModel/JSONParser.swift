@@ -1,28 +1,38 @@
-/// A strict JSON parser.
+/// A strict JSON parser (RFC 8259).
 ///
-/// The parser accepts only integers from 0 to 2⁵³ − 1, and rejects duplicate members, text after the value, and deep
-/// nesting. Foundation's parsers silently keep one of two members with the same name, but a keyring that two readers
-/// understand differently must be an error.
+/// The parser rejects repeated members, text after the value, and deep nesting. Foundation's parsers silently keep one
+/// of two members with the same name, but a keyring that two readers understand differently must be an error.
 package struct JSONParser {
     /// A syntax error at a byte offset.
     package struct Failure: Error {
         package let offset: Int
+        /// The name of the member that its object has twice; nil for every other error.
+        package var repeated: String?
+    }
+
+    /// The numbers that a parser accepts.
+    package enum Numbers: Sendable {
+        /// Integers from 0 to 2⁵³ − 1, which are all that the vault writes.
+        case written
+        /// All numbers that a `Double` can represent, which is what clients may send.
+        case all
     }
 
     private let bytes: [UInt8]
+    private let numbers: Numbers
     private var position = 0
     private static let deepest = 32
 
     /// Parses one value from UTF-8 bytes. White space is allowed around it.
-    package static func parse(_ bytes: [UInt8]) throws(Failure) -> JSONValue {
-        var parser = JSONParser(bytes: bytes)
+    package static func parse(_ bytes: [UInt8], numbers: Numbers = .written) throws(Failure) -> JSONValue {
+        var parser = JSONParser(bytes: bytes, numbers: numbers)
         let value = try parser.value(depth: 0)
         parser.skipBlanks()
         guard parser.position == bytes.count else { throw parser.failure }
         return value
     }
 
-    private init(bytes: [UInt8]) { self.bytes = bytes }
+    private init(bytes: [UInt8], numbers: Numbers) { (self.bytes, self.numbers) = (bytes, numbers) }
 
     private var failure: Failure { Failure(offset: position) }
 
@@ -46,7 +56,8 @@ package struct JSONParser {
         case UInt8(ascii: "{"): return .object(try object(depth: depth))
         case UInt8(ascii: "["): return .array(try array(depth: depth))
         case UInt8(ascii: "\""): return .string(try string())
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): return .integer(try integer())
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
+            return numbers == .all ? try number() : .integer(try integer())
         case UInt8(ascii: "t"): return try word("true", .bool(true))
         case UInt8(ascii: "f"): return try word("false", .bool(false))
         case UInt8(ascii: "n"): return try word("null", .null)
@@ -70,6 +81,33 @@ package struct JSONParser {
         return value
     }
 
+    private mutating func number() throws(Failure) -> JSONValue {
+        let first = position
+        if next == UInt8(ascii: "-") { position += 1 }
+        guard let digit = next, try skipDigits() == 1 || digit != UInt8(ascii: "0") else { throw failure }
+        if next == UInt8(ascii: ".") {
+            position += 1
+            _ = try skipDigits()
+        }
+        if let letter = next, letter | 0x20 == UInt8(ascii: "e") {
+            position += 1
+            if next == UInt8(ascii: "+") || next == UInt8(ascii: "-") { position += 1 }
+            _ = try skipDigits()
+        }
+        let text = String(decoding: bytes[first..<position], as: UTF8.self)
+        if let integer = Int64(text) { return .integer(integer) }
+        guard let value = Double(text), value.isFinite else { throw failure }
+        return Int64(exactly: value).map { .integer($0) } ?? .fraction(value)
+    }
+
+    /// Consumes one or more digits, and returns how many there were.
+    private mutating func skipDigits() throws(Failure) -> Int {
+        let first = position
+        while let byte = next, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) { position += 1 }
+        guard position > first else { throw failure }
+        return position - first
+    }
+
     private mutating func array(depth: Int) throws(Failure) -> [JSONValue] {
         position += 1
         var values: [JSONValue] = []
@@ -87,7 +125,8 @@ package struct JSONParser {
             skipBlanks()
             guard next == UInt8(ascii: "\"") else { throw failure }
             let name = try string()
-            guard take(UInt8(ascii: ":")), members[name] == nil else { throw failure }
+            guard members[name] == nil else { throw Failure(offset: position, repeated: name) }
+            guard take(UInt8(ascii: ":")) else { throw failure }
             members[name] = try value(depth: depth + 1)
         } while take(UInt8(ascii: ","))
         guard take(UInt8(ascii: "}")) else { throw failure }

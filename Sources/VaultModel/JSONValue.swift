@@ -1,8 +1,10 @@
-/// A JSON value as the vault writes it, in which every number is an integer.
+/// A JSON value. In what the vault writes, every number is an integer.
 package enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
     case integer(Int64)
+    /// A number that is not a 64-bit integer. Only ``JSONParser/Numbers/all`` admits it.
+    case fraction(Double)
     case string(String)
     case array([JSONValue])
     case object([String: JSONValue])
@@ -25,6 +27,7 @@ package enum JSONValue: Hashable, Sendable {
         case .null: text += "null"
         case .bool(let value): text += value ? "true" : "false"
         case .integer(let value): text += String(value)
+        case .fraction(let value): text += String(value)
         case .string(let value): Self.write(value, to: &text)
         case .array(let values):
             text += "["

@@ -12,7 +12,7 @@ struct APIRequest: Sendable {
     static let maxBytes = 1 << 20
 
     private let request: Request
-    private let schema: RequestSchema
+    private let route: APIRoute
     private let query: [URLQueryItem]
     /// Whether the token of the request is still valid.
     private let isAllowed: @Sendable () -> Bool
@@ -21,8 +21,7 @@ struct APIRequest: Sendable {
     struct TokenEnded: Error {}
 
     init(_ request: Request, about route: APIRoute, isAllowed: @escaping @Sendable () -> Bool = { true }) {
-        (self.request, self.isAllowed) = (request, isAllowed)
-        schema = RequestSchema(route, request.method.rawValue)
+        (self.request, self.route, self.isAllowed) = (request, route, isAllowed)
         query = URLComponents(string: request.head.path ?? "")?.queryItems ?? []
     }
 
@@ -32,9 +31,20 @@ struct APIRequest: Sendable {
     /// - Throws: ``VaultError`` with code `invalidArgument` if the query has an unknown or repeated parameter, or the
     ///   request has a body although the API defines none for it.
     func check() async throws {
-        try refuse(schema.fault(inQuery: query.map(\.name)))
-        guard !schema.hasBody, request.method != .get, request.method != .head, request.head.hasBody else { return }
+        let (method, names) = (request.method.rawValue, query.map(\.name))
+        try refuse(Self.fault(inQuery: names, among: route.parameters(of: method)))
+        guard !route.hasBody(method), request.method != .get, request.method != .head, request.head.hasBody
+        else { return }
         let _: EmptyDocument = try await body()
+    }
+
+    /// Returns a description of a query's fault, which is an unknown or repeated name; nil if there is none.
+    static func fault(inQuery names: [String], among known: Set<String>) -> String? {
+        if let unknown = names.first(where: { !known.contains($0) }) {
+            return "the query has \(StrictDecoder.shown(unknown, "parameter")), which this request does not know"
+        }
+        let repeated = names.enumerated().first { names[..<$0.offset].contains($0.element) }
+        return repeated.map { "the query has \(StrictDecoder.shown($0.element, "parameter")) twice" }
     }
 
     private func refuse(_ fault: String?) throws {
@@ -140,57 +150,17 @@ struct APIRequest: Sendable {
             let buffer = try await request.body.collect(upTo: limit)
             // A body may take a while to arrive, and the token may have been revoked in the meantime.
             guard isAllowed() else { throw TokenEnded() }
-            let bytes = Array(buffer.readableBytesView)
-            // The names are checked before the body is decoded, because a decoder reports a misspelt name as a missing
-            // one.
-            try refuse(schema.fault(inBody: bytes))
-            return try decoded(type, bytes)
+            do {
+                return try StrictDecoder.decode(type, from: Array(buffer.readableBytesView))
+            } catch let fault as StrictDecoder.Fault {
+                throw VaultError(.invalidArgument, "\(fault.message); see the API description")
+            }
         } catch is NIOTooManyBytesError {
             throw VaultError(
                 .invalidArgument,
                 "the body is longer than \(limit < 1 << 20 ? "\(limit) bytes" : "\(limit >> 20) MiB"); shorten it")
         } catch is HTTPParserError {
             throw VaultError(.invalidArgument, "the body is incomplete or not valid HTTP/1.1; send all of it")
-        }
-    }
-
-    private func decoded<Value: Decodable>(_ type: Value.Type, _ bytes: [UInt8]) throws -> Value {
-        do {
-            return try JSONText.read(type, from: bytes)
-        } catch let error as DecodingError {
-            // The message may repeat the name of one member, but nothing else of the body, which may contain a token.
-            // The decoder's error for a number that is not an integer does not name the member.
-            throw VaultError(.invalidArgument, "\(fault(error, bytes)); see the API description")
-        }
-    }
-
-    private func fault(_ error: DecodingError, _ bytes: [UInt8]) -> String {
-        let fraction = Self.member(of: error) == nil ? schema.fractionalMember(in: bytes) : nil
-        guard let member = Self.member(of: error) ?? fraction else {
-            return RequestSchema.unreadable
-        }
-        if case .keyNotFound(_, let context) = error, context.codingPath.isEmpty {
-            return "the body lacks the member \(member)"
-        }
-        let expectation = Self.isOfWholeMember(error) || fraction != nil ? schema.expectation(of: member) : nil
-        return "the body's \(member) \(expectation ?? "is not the JSON that this request expects")"
-    }
-
-    /// Returns whether an outermost member itself has the wrong type, and not just a value nested in it or its text.
-    private static func isOfWholeMember(_ error: DecodingError) -> Bool {
-        switch error {
-        case .typeMismatch(_, let context), .valueNotFound(_, let context): context.codingPath.count == 1
-        default: false
-        }
-    }
-
-    /// Returns the name of the outermost member that is wrong or missing. Names nested in it may be the client's own.
-    private static func member(of error: DecodingError) -> String? {
-        switch error {
-        case .keyNotFound(let key, let context): (context.codingPath.first ?? key).stringValue
-        case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
-            context.codingPath.first?.stringValue
-        @unknown default: nil
         }
     }
 }

@@ -29,9 +29,7 @@ final class ImportBody: ImportSource {
         } while end == head.readableBytesView.endIndex
         let line = head.readBytes(length: end - head.readerIndex) ?? []
         head.moveReaderIndex(forwardBy: 1)
-        guard let order = try? JSONText.read(ImportOrder.self, from: line),
-            RequestSchema(.imports, "POST").fault(inBody: line) == nil
-        else { throw Self.noLine }
+        guard let order = try? StrictDecoder.decode(ImportOrder.self, from: line) else { throw Self.noLine }
         (self.order, self.parts, early) = (order, parts, head)
     }
 

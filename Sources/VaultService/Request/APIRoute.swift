@@ -87,6 +87,34 @@ enum APIRoute: String, CaseIterable, Sendable {
         }
     }
 
+    /// Returns the names that the query of a method may have.
+    func parameters(of method: String) -> Set<String> {
+        let asks = ["GET", "HEAD"].contains(method)
+        return switch self {
+        case .readiness: ["until", "verifiedWithin", "titles"]
+        case .resources: ["after", "limit", "sort", "filter", "search"]
+        case .resource, .content, .explanation: asks ? ["id", "url", "contentID"] : []
+        case .events: ["id", "url", "contentID", "ticket"]
+        case .audit: ["id", "url"]
+        case .evictions: ["limit"]
+        case .downloads where asks: ["after", "limit"]
+        case .downloads, .viewers: method == "DELETE" ? ["id"] : []
+        case .links, .tokens, .sessions: method == "DELETE" ? ["id", "all"] : []
+        case .subscriptions: method == "DELETE" ? ["id", "titles", "all"] : []
+        case .resourceByID: method == "DELETE" ? ["links"] : []
+        default: []
+        }
+    }
+
+    /// Returns whether a request with a method has a body.
+    func hasBody(_ method: String) -> Bool {
+        guard ["POST", "PUT", "PATCH"].contains(method) else { return false }
+        return switch self {
+        case .revocations, .locks, .rewraps, .pinByID: false
+        default: true
+        }
+    }
+
     /// Returns the least token scope that allows a method; nil if it needs no token. The scope is `admin` unless a
     /// lesser one is known to suffice.
     func scope(for method: String) -> AccessScope? {

@@ -13,6 +13,8 @@ struct WireForm: Sendable, CustomTestStringConvertible {
     let minimal: String
     /// Decodes text, and encodes what was decoded.
     let roundTrip: @Sendable (String) throws -> String
+    /// Decodes text as the body of a request, and encodes what was decoded.
+    let strictRoundTrip: @Sendable (String) throws -> String
 
     private init<Value: Codable & Sendable>(
         _ type: Value.Type, _ schema: String, _ full: String, minimal: String? = nil
@@ -21,6 +23,7 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         self.full = full
         self.minimal = minimal ?? full
         roundTrip = { try JSONText.of(JSONText.read(type, from: Array($0.utf8))) }
+        strictRoundTrip = { try JSONText.of(StrictDecoder.decode(type, from: Array($0.utf8))) }
     }
 
     var testDescription: String { schema }
@@ -280,7 +283,7 @@ struct WireForm: Sendable, CustomTestStringConvertible {
     private static let reference = #""contentID":"a","fields":[["Cookie","b"]],"id":"k3v7q2ma""#
     private static let url = #""url":"https://a.example/""#
 
-    private static let requests: [WireForm] = [
+    static let requests: [WireForm] = [
         WireForm(ReferenceDocument.self, "Reference", "{\(reference),\(url)}", minimal: "{}"),
         WireForm(
             LinkOrder.self, "LinkOrder",

@@ -22,6 +22,19 @@ struct OpenAPITests {
         }
     }
 
+    @Test("The file names the parameters of every query, and says which requests have a body")
+    func parameters() throws {
+        for route in APIRoute.allCases {
+            for method in route.methods {
+                let operation = try #require(paths[route.path]?[method.lowercased()])
+                let parameters = (operation["parameters"]?.elements ?? []).compactMap { APIDescription.target(of: $0) }
+                let names = parameters.filter { $0["in"]?.text == "query" }.compactMap { $0["name"]?.text }
+                #expect(Set(names) == route.parameters(of: method), "\(method) \(route)")
+                #expect((operation["requestBody"] != nil) == route.hasBody(method), "\(method) \(route)")
+            }
+        }
+    }
+
     @Test("The file names the least scope of a token for every route and method")
     func scopes() throws {
         for route in APIRoute.allCases {
