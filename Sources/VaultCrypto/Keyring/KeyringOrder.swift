@@ -7,7 +7,7 @@ internal import VaultModel
 /// root key, and the owner refuses an order without a valid proof. An order is valid for one revision only.
 package struct KeyringOrder: Codable, Hashable, Sendable {
     /// The kind of change.
-    package enum Act: String, Codable, Sendable {
+    package enum Act: String, Codable, CaseIterable, Sendable {
         /// Adds a slot under an unused number.
         case add
         /// Replaces the slot that has the same number.

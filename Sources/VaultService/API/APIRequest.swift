@@ -7,12 +7,11 @@ import VaultModel
 
 /// An API request's query and body. Both may contain only the names that the API description lists.
 struct APIRequest: Sendable {
-    /// The maximum length of a body in bytes. It suffices for a URL, some header fields and a few numbers, or for the
-    /// files in the settings, even if the client escapes each character.
-    static let maxBytes = 1 << 20
+    /// The maximum length of a body in bytes, unless the request has another limit.
+    static let maxBytes = OperationInput.maxBytes
 
     private let request: Request
-    private let route: APIRoute
+    private let endpoint: Endpoint
     private let query: [URLQueryItem]
     /// Whether the token of the request is still valid.
     private let isAllowed: @Sendable () -> Bool
@@ -20,8 +19,8 @@ struct APIRequest: Sendable {
     /// The error if a request's token stopped being valid while the body was arriving.
     struct TokenEnded: Error {}
 
-    init(_ request: Request, about route: APIRoute, isAllowed: @escaping @Sendable () -> Bool = { true }) {
-        (self.request, self.route, self.isAllowed) = (request, route, isAllowed)
+    init(_ request: Request, to endpoint: Endpoint, isAllowed: @escaping @Sendable () -> Bool = { true }) {
+        (self.request, self.endpoint, self.isAllowed) = (request, endpoint, isAllowed)
         query = URLComponents(string: request.head.path ?? "")?.queryItems ?? []
     }
 
@@ -31,11 +30,23 @@ struct APIRequest: Sendable {
     /// - Throws: ``VaultError`` with code `invalidArgument` if the query has an unknown or repeated parameter, or the
     ///   request has a body although the API defines none for it.
     func check() async throws {
-        let (method, names) = (request.method.rawValue, query.map(\.name))
-        try refuse(Self.fault(inQuery: names, among: route.parameters(of: method)))
-        guard !route.hasBody(method), request.method != .get, request.method != .head, request.head.hasBody
-        else { return }
+        try refuse(Self.fault(inQuery: query.map(\.name), among: endpoint.parameters))
+        guard !endpoint.hasBody, endpoint.method != .get, request.head.hasBody else { return }
         let _: EmptyDocument = try await body()
+    }
+
+    /// Returns the input of an operation, from the query or the body.
+    func input<Input: Decodable>(_ type: Input.Type = Input.self, upTo limit: Int = maxBytes) async throws -> Input {
+        guard !endpoint.hasBody else { return try await body(upTo: limit) }
+        return try decoding { try StrictDecoder.decode(type, query: query.map { ($0.name, $0.value ?? "") }) }
+    }
+
+    private func decoding<Value>(_ decode: () throws -> Value) throws -> Value {
+        do {
+            return try decode()
+        } catch let fault as StrictDecoder.Fault {
+            throw VaultError(.invalidArgument, "\(fault.message); see the API description")
+        }
     }
 
     /// Returns a description of a query's fault, which is an unknown or repeated name; nil if there is none.
@@ -82,25 +93,6 @@ struct APIRequest: Sendable {
             return choice
         }
     }
-
-    /// The query's options for checking whether titles are ready.
-    var readiness: ReadinessOptions {
-        get throws {
-            var options = ReadinessOptions()
-            options.until = try self["until"].map { text in
-                guard let time = Timestamp(text) else {
-                    throw VaultError(.invalidArgument, "the request's until is not a time such as 2027-01-31T00:00:00Z")
-                }
-                return time
-            }
-            if let age = try number("verifiedWithin") { options.verifiedWithin = Int64(age) }
-            options.hasDownloads = try choice("titles") as ReadinessScope? == .downloaded
-            return options
-        }
-    }
-
-    /// The titles that must be ready.
-    private enum ReadinessScope: String, CaseIterable { case pinned, downloaded }
 
     /// The resources that the query selects, and their order.
     var selection: ListSelection {
@@ -150,11 +142,7 @@ struct APIRequest: Sendable {
             let buffer = try await request.body.collect(upTo: limit)
             // A body may take a while to arrive, and the token may have been revoked in the meantime.
             guard isAllowed() else { throw TokenEnded() }
-            do {
-                return try StrictDecoder.decode(type, from: Array(buffer.readableBytesView))
-            } catch let fault as StrictDecoder.Fault {
-                throw VaultError(.invalidArgument, "\(fault.message); see the API description")
-            }
+            return try decoding { try StrictDecoder.decode(type, from: Array(buffer.readableBytesView)) }
         } catch is NIOTooManyBytesError {
             throw VaultError(
                 .invalidArgument,

@@ -3,33 +3,9 @@ import Hummingbird
 import Logging
 import MediaVault
 
-// Tokens and playback links.
+// Playback links.
 extension APIResponder {
-    func grants(
-        _ asked: APIRequest, _ route: APIRoute, _ request: Request, _ context: ServiceContext
-    ) async throws -> Response {
-        func json(_ document: some Encodable) throws -> Response {
-            Response(try .json(document), isHead: request.method == .head, context: context)
-        }
-        switch (route, request.method) {
-        case (.tokens, .post): return try json(try await createToken(asked.body(), context))
-        case (.links, .post): return try json(try await createLinks(asked.body(), context))
-        case (.sessions, .delete): return try json(try await revoke(.sessions, asked, context))
-        case (.sessions, _): return try json(try await vault.sessions())
-        case (_, .delete): return try json(try await revoke(route == .tokens ? .tokens : .links, asked, context))
-        case (.tokens, _): return try json(try await vault.tokens())
-        default: return try json(try await vault.links())
-        }
-    }
-
-    private func createToken(_ order: TokenOrder, _ context: ServiceContext) async throws -> CreatedTokenDocument {
-        let created = try await vault.createToken(order, by: context.access)
-        context.logger.notice(
-            "a token was created", metadata: ["token": "\(created.id)", "scope": "\(created.scope.rawValue)"])
-        return created
-    }
-
-    private func createLinks(_ order: LinkOrder, _ context: ServiceContext) async throws -> LinkDocument {
+    func createLinks(_ order: LinkOrder, _ context: ServiceContext) async throws -> LinkDocument {
         // A named link would stay valid after the token that created it has ended.
         guard order.details.name == nil || context.isAdmin else {
             throw VaultError(
@@ -43,22 +19,6 @@ extension APIResponder {
             to: references, order.details, endingWith: ends, by: context.access)
         if let id = created.id { context.logger.notice("named links were created", metadata: ["link": "\(id)"]) }
         return created
-    }
-
-    private func revoke(
-        _ family: AccessGrant.Family, _ asked: APIRequest, _ context: ServiceContext
-    ) async throws -> RevocationDocument {
-        let document: RevocationDocument
-        switch (asked["id"], asked["all"]) {
-        case (let id?, nil): document = try await vault.revoke(family, id: id)
-        case (nil, "true"): document = try await vault.revoke(family, id: nil)
-        default:
-            throw VaultError(.invalidArgument, "the query must have either the id of what to revoke, or all=true")
-        }
-        context.logger.notice(
-            "tokens, named links or sessions were revoked",
-            metadata: ["kind": "\(family.rawValue)", "count": .number(document.revoked)])
-        return document
     }
 }
 

@@ -18,7 +18,7 @@ extension APIResponder {
         guard use == .events || context.isAdmin else {
             throw VaultError(.invalidArgument, "only a token with the scope admin creates tickets for sessions")
         }
-        let viewer = try order.viewer.map { try LocalVault.viewerID($0) }
+        let viewer = try order.viewer.map { try Operations.Viewers.viewerID($0) }
         guard viewer.map({ vault.vault.viewers.viewer($0) != nil }) ?? true else {
             throw VaultError(.notHeld, "there is no viewer with this id; list the viewers")
         }
@@ -31,8 +31,7 @@ extension APIResponder {
         _ asked: APIRequest, _ route: APIRoute, _ request: Request, _ context: ServiceContext
     ) async throws -> Response {
         switch (route, request.method) {
-        case (.sessions, .post): return try await signIn(asked, request, context)
-        case (.sessions, _): return try await grants(asked, route, request, context)
+        case (.sessions, _): return try await signIn(asked, request, context)
         case (_, .delete): return try await signOut(context)
         default:
             return Response(

@@ -4,39 +4,8 @@ import Logging
 import MediaVault
 import VaultModel
 
-// Viewers, shares, and playback positions.
+// Playback positions.
 extension APIResponder {
-    /// The maximum number of bytes in the body of a request that shares titles.
-    private static let maxShareBytes = 1 << 20
-
-    func viewers(_ asked: APIRequest, _ request: Request, _ context: ServiceContext) async throws -> Response {
-        func json(_ document: some Encodable) throws -> Response {
-            Response(try .json(document), isHead: request.method == .head, context: context)
-        }
-        switch request.method {
-        case .post:
-            let added = try await vault.addViewer(asked.body())
-            context.logger.notice("a viewer was added", metadata: ["viewer": "\(added.id)"])
-            return try json(added)
-        case .patch: return try json(try await vault.changeViewer(asked.body()))
-        case .delete:
-            guard let id = asked["id"] else {
-                throw VaultError(.invalidArgument, "the query must have the id of a viewer; list the viewers")
-            }
-            try await vault.removeViewer(id)
-            context.logger.notice("a viewer was removed", metadata: ["viewer": "\(id)"])
-            return try json(EmptyDocument())
-        default: return try json(try await vault.viewers())
-        }
-    }
-
-    func shares(_ asked: APIRequest, _ request: Request, _ context: ServiceContext) async throws -> Response {
-        let document: any Encodable =
-            request.method == .post
-            ? try await vault.share(asked.body(upTo: Self.maxShareBytes)) : try await vault.shares()
-        return Response(try .json(document), isHead: request.method == .head, context: context)
-    }
-
     func positions(_ context: ServiceContext) async throws -> PositionsDocument {
         let viewers = vault.vault.viewers
         let positions = try await viewers.positions(of: context.viewer).filter { position in

@@ -116,6 +116,9 @@ enum ErrorAnswer {
             status: 415, title: "Unsupported Media Type",
             detail: "the body must be JSON, with Content-Type: application/json"))
 
+    static let malformedHead = answer(
+        ProblemDocument(status: 400, title: "Bad Request", detail: "the request is not valid HTTP/1.1"))
+
     static let malformedCoding = answer(
         ProblemDocument(
             status: 400, title: "Bad Request",

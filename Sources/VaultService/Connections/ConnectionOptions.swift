@@ -73,10 +73,12 @@ final class ConnectionOptions: ChannelDuplexHandler {
         guard error is HTTPParserError else { return context.fireErrorCaught(error) }
         if let request = held.take() {
             refuse(ErrorAnswer.malformedChunks, isHead: request.head.method == .HEAD, context)
-        } else if lines.isBetweenRequests, let answer = lines.current?.refusal, error.isRequestLineError {
-            refuse(answer, isHead: false, context)
+        } else if lines.isBetweenRequests {
+            // The HTTP library would answer this, too, but nothing would then read what the client goes on sending.
+            let answer = error.isRequestLineError ? lines.current?.refusal : nil
+            refuse(answer ?? ErrorAnswer.malformedHead, isHead: lines.current?.method == "HEAD", context)
         } else {
-            isBroken = !lines.isBetweenRequests
+            isBroken = true
             context.fireErrorCaught(error)
         }
     }

@@ -117,6 +117,20 @@ struct ControlRequest: Sendable {
         self.init(method, route, [:], body: try JSONText.bytes(of: body))
     }
 
+    /// Creates the request for an operation.
+    init(_ endpoint: Endpoint, _ input: some Encodable) throws {
+        let method = HTTPMethod(rawValue: endpoint.method.rawValue)
+        guard !endpoint.hasBody else {
+            try self.init(method, endpoint.route, body: input)
+            return
+        }
+        let members = try JSONObject(JSONParser.parse(JSONText.bytes(of: input), numbers: .all), name: "")
+        let query = members.members.sorted { $0.key < $1.key }.compactMap { name, value in
+            value.queryText.map { (name, $0) }
+        }
+        self.init(method, path: endpoint.route.path, query, body: [])
+    }
+
     /// Creates a request about one resource. The query names the resource, or the body if the reference has request
     /// fields.
     init(_ route: APIRoute, reference: MediaReference, fields: HTTPHeaders = [:]) throws {
@@ -151,16 +165,17 @@ struct ControlRequest: Sendable {
         _ method: HTTPMethod, _ route: APIRoute, _ parameters: KeyValuePairs<String, String?> = [:],
         body: [UInt8] = [], fields: HTTPHeaders = [:]
     ) {
-        self.init(method, path: route.path, parameters, body: body, fields: fields)
+        let query = parameters.compactMap { name, value in value.map { (name, $0) } }
+        self.init(method, path: route.path, query, body: body, fields: fields)
     }
 
     private init(
-        _ method: HTTPMethod, path: String, _ parameters: KeyValuePairs<String, String?> = [:], body: [UInt8],
+        _ method: HTTPMethod, path: String, _ query: [(name: String, value: String)] = [], body: [UInt8],
         fields: HTTPHeaders = [:]
     ) {
         var target = URLComponents()
         target.path = path
-        let items = parameters.compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }
+        let items = query.map { URLQueryItem(name: $0.name, value: $0.value) }
         if !items.isEmpty { target.queryItems = items }
         var fields = fields
         fields.add(name: "Host", value: "localhost")
@@ -169,6 +184,18 @@ struct ControlRequest: Sendable {
         fields.add(name: "User-Agent", value: "MediaVault/\(Vault.version)")
         head = HTTPRequestHead(version: .http1_1, method: method, uri: target.string ?? path, headers: fields)
         self.body = body
+    }
+}
+
+extension JSONValue {
+    /// The text of a value in a query; nil for null, which a query leaves out, and for what no query has.
+    fileprivate var queryText: String? {
+        switch self {
+        case .string(let text): text
+        case .integer(let number): String(number)
+        case .bool(let isTrue): String(isTrue)
+        case .null, .fraction, .array, .object: nil
+        }
     }
 }
 

@@ -11,16 +11,15 @@ package final class RemoteVault: VaultClient {
 
     package init(_ client: ControlClient) { self.client = client }
 
-    package func status() async throws -> StatusDocument { try await document(ControlRequest(.GET, .status)) }
+    package func call<Input, Output>(_ operation: Operation<Input, Output>, _ input: Input) async throws -> Output {
+        try await document(ControlRequest(operation.endpoint, input))
+    }
 
-    package func readiness(_ options: ReadinessOptions) async throws -> ReadinessReport {
-        try await document(
-            ControlRequest(
-                .GET, .readiness,
-                [
-                    "until": options.until?.description, "verifiedWithin": String(options.verifiedWithin),
-                    "titles": options.hasDownloads ? "downloaded" : nil,
-                ]))
+    package func follow<Input, Progress, Output>(
+        _ operation: LongOperation<Input, Progress, Output>, _ input: Input,
+        _ progress: (Progress) async throws -> Void
+    ) async throws -> Output {
+        try await events(ControlRequest(operation.endpoint, input), progress)
     }
 
     package func resources(after: String?, limit: Int?) async throws -> PageDocument {
@@ -170,29 +169,6 @@ extension RemoteVault {
     }
 }
 
-// Subscriptions.
-extension RemoteVault {
-    package func subscriptions() async throws -> SubscriptionsDocument {
-        try await document(ControlRequest(.GET, .subscriptions))
-    }
-
-    package func subscribe(_ order: SubscriptionOrder) async throws -> SubscriptionDocument {
-        try await document(ControlRequest(.POST, .subscriptions, body: order))
-    }
-
-    package func unsubscribe(_ id: String, titles: Bool) async throws -> UnsubscribedDocument {
-        try await document(ControlRequest(.DELETE, .subscriptions, ["id": id, "titles": titles ? "true" : nil]))
-    }
-
-    package func unsubscribeAll() async throws -> UnsubscribedDocument {
-        try await document(ControlRequest(.DELETE, .subscriptions, ["all": "true"]))
-    }
-
-    package func sync(_ order: SyncOrder) async throws -> SyncDocument {
-        try await document(ControlRequest(.POST, .syncs, body: order))
-    }
-}
-
 // Retention, verification, and settings.
 extension RemoteVault {
     package func remove(_ reference: MediaReference, links: Bool) async throws -> RemovalDocument {
@@ -233,93 +209,33 @@ extension RemoteVault {
         let _: EmptyDocument = try await document(ControlRequest(.PUT, .coverByID, of: title, body: body))
     }
 
-    package func prune(_ limits: LimitsDocument) async throws -> PruneReport {
-        try await document(ControlRequest(.POST, .prunes, body: limits))
-    }
-
-    package func verify(
-        _ options: VerifyOptions, of references: [MediaReference], progress: (VerifyProgress) async throws -> Void
-    ) async throws -> VerifyReport {
-        try await events(
-            ControlRequest(.POST, .verifications, body: VerificationRequest(options, of: references)), progress)
-    }
-
-    package func revokeLinks() async throws {
-        let _: EmptyDocument = try await document(ControlRequest(.POST, .revocations))
-    }
-
-    package func keyring() async throws -> KeyringSummary {
-        try await document(ControlRequest(.GET, .keyring))
-    }
-
-    package func carryOut(_ order: KeyringOrder) async throws {
-        let _: EmptyDocument = try await document(ControlRequest(.POST, .keyring, body: order))
-    }
-
     package func lock() async throws {
         let _: EmptyDocument = try await document(ControlRequest(.POST, .locks))
     }
 
-    package func settings() async throws -> SettingsDocument {
-        try await document(ControlRequest(.GET, .settings))
-    }
-
-    package func change(_ change: SettingsChange) async throws -> SettingsDocument {
-        try await document(ControlRequest(.PATCH, .settings, body: change))
-    }
 }
 
 // Tokens and playback links.
 extension RemoteVault {
-    package func tokens() async throws -> TokensDocument { try await document(ControlRequest(.GET, .tokens)) }
-
-    package func createToken(_ order: TokenOrder) async throws -> CreatedTokenDocument {
-        try await document(ControlRequest(.POST, .tokens, body: order))
-    }
-
-    package func links() async throws -> NamedLinksDocument { try await document(ControlRequest(.GET, .links)) }
-
     package func createLinks(to references: [MediaReference], _ details: LinkDetails) async throws -> LinkDocument {
         try await document(ControlRequest(.POST, .links, body: LinkOrder(references, details)))
     }
-
-    package func sessions() async throws -> SessionsDocument { try await document(ControlRequest(.GET, .sessions)) }
 
     /// Creates a ticket, with which a browser can begin one session within a minute.
     package func createSessionTicket() async throws -> TicketDocument {
         try await document(ControlRequest(.POST, .tickets, body: TicketOrder(use: .session)))
     }
 
-    package func revoke(_ family: AccessGrant.Family, id: String?) async throws -> RevocationDocument {
-        try await document(
-            ControlRequest(.DELETE, APIRoute(family), id.map { ["id": $0] } ?? ["all": "true"]))
-    }
 }
 
 // The key lifecycle.
 extension RemoteVault {
-    package func keys() async throws -> KeysDocument { try await document(ControlRequest(.GET, .keys)) }
-
-    package func rotate() async throws -> KeysDocument { try await rotate(RotationRequest()) }
-
     package func rotateRoot(unlockedBy keys: [SlotKey], droppingOtherSlots: Bool) async throws -> KeysDocument {
         let slots = try keys.map { try SlotDocument($0) }
-        return try await rotate(RotationRequest(root: true, slots: slots, dropSlots: droppingOtherSlots))
+        return try await call(
+            Operations.Keys.rotate, RotationRequest(root: true, slots: slots, dropSlots: droppingOtherSlots))
     }
 
-    package func changeLocator() async throws -> KeysDocument { try await rotate(RotationRequest(locator: true)) }
-
-    private func rotate(_ order: RotationRequest) async throws -> KeysDocument {
-        try await document(ControlRequest(.POST, .rotations, body: order))
-    }
-
-    package func rewrap(progress: (RewrapProgress) async throws -> Void) async throws -> RewrapReport {
-        try await events(ControlRequest(.POST, .rewraps), progress)
-    }
-
-    package func retire(_ generation: Int) async throws -> KeysDocument {
-        try await document(ControlRequest(.POST, .retirements, body: RetirementRequest(generation: generation)))
-    }
 }
 
 extension RemoteVault {
@@ -341,29 +257,6 @@ extension RemoteVault {
                 }
             }
         }
-    }
-}
-
-// Resealing, shredding, and the audit log.
-extension RemoteVault {
-    package func reseal(
-        _ references: [MediaReference], bytesPerSecond: Int64?, progress: (ResealProgress) async throws -> Void
-    ) async throws -> ResealReport {
-        let order = ResealRequest(references, bytesPerSecond: bytesPerSecond)
-        return try await events(ControlRequest(.POST, .reseals, body: order), progress)
-    }
-
-    package func shred(
-        _ references: [MediaReference], quick: Bool, links: Bool
-    ) async throws -> ShredDocument {
-        let order = ShredRequest(references, quick: quick, links: links)
-        return try await document(ControlRequest(.POST, .shreds, body: order))
-    }
-
-    package func audit() async throws -> AuditReport { try await document(ControlRequest(.GET, .audit)) }
-
-    package func destroy(vaultID: String) async throws -> DestructionReport {
-        try await document(ControlRequest(.POST, .destructions, body: DestructionRequest(vault: vaultID)))
     }
 }
 

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOEmbedded
+import NIOHTTP1
 import Testing
 
 @testable import VaultService
@@ -38,6 +39,36 @@ struct RequestLinesTests {
         try channel.writeInbound(ByteBuffer(repeating: 0x20, count: 1))
         channel.embeddedEventLoop.run()
         #expect(!channel.isActive)
+        _ = try? channel.finish(acceptAlreadyClosed: true)
+    }
+
+    @Test(
+        "Once the parser refuses a head, the client gets the whole answer, and what it goes on sending is read",
+        arguments: [
+            "GET / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked, chunked\r\n\r\n", "GET /a b HTTP/1.1\r\n\r\n",
+            "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1, 2\r\n\r\n", "get / HTTP/1.1\r\nHost: h\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: h\r\nX : a\r\n\r\n", "\u{1}\u{2}\r\n\r\n",
+        ])
+    func refusedByParser(request: String) throws {
+        let counter = ReadCounter()
+        let channel = EmbeddedChannel()
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(counter)
+        try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
+        try pipeline.addHandler(ConnectionOptionsInstaller())
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        channel.embeddedEventLoop.run()
+        let before = counter.count
+        channel.pipeline.fireChannelReadComplete()
+        #expect(counter.count == before, "premise: without a refusal, nothing requests more bytes")
+        try channel.writeInbound(ByteBuffer(string: request))
+        channel.pipeline.fireChannelReadComplete()
+        #expect(counter.count > before)
+        var answer = ""
+        while let bytes = try channel.readOutbound(as: ByteBuffer.self) { answer += String(buffer: bytes) }
+        #expect(answer.hasPrefix("HTTP/1.1 400 Bad Request\r\n"), "\(answer)")
+        #expect(answer.contains("\r\nDate: ") && answer.contains("\r\nConnection: close\r\n"), "\(answer)")
+        #expect(answer.hasSuffix("}"), "\(answer)")
         _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 }

@@ -134,10 +134,12 @@ struct ControlSocketTests {
             // A 400 for a missing body or query, or a 404 for an id that the vault does not have, shows that the request
             // was admitted.
             let isWhole = [
-                .status, .resources, .settings, .downloads, .events, .openAPI, .revocations, .audit, .locks, .keys,
-                .rewraps, .keyring, .links, .tokens, .tickets, .readiness, .subscriptions, .sessions, .evictions,
-                .viewers, .shares, .positions, .history, .playbacks,
-            ].contains(route)
+                "status", "resources", "settings", "downloads", "events", "openapi.json", "revocations", "audit",
+                "locks", "keys",
+                "rewraps", "keyring", "links", "tokens", "tickets", "readiness", "subscriptions", "sessions",
+                "evictions",
+                "viewers", "shares", "positions", "history", "playbacks",
+            ].contains(route.rawValue)
             let needsBody = [.nameByID, .modeByID, .positionByID].contains(route)
             // A token is no session.
             let isMissing = route == .session || path != route.path && !needsBody

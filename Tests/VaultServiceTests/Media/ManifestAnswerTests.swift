@@ -318,11 +318,12 @@ struct ManifestAnswerTests {
         let test = try await TestVault()
         try await RunningService.run(over: test) { service in
             let url = origin.url("/a/x.m3u8")
-            var (first, count) = (try await Self.get(service.target(url), service), 1)
+            var first = try await Self.get(service.target(url), service)
+            // A busy machine may take so long to answer that the origin is asked again meanwhile.
+            var count = origin.exchanges.count
             #expect(first.head.status == 200)
             #expect(first.head.fields["cache-status"] == "MediaVault; fwd=bypass; detail=live")
             #expect(try await service.vault.summary(of: url) == nil, "it was only played")
-            #expect(origin.exchanges.count == count)
             var again = try await Self.get(service.target(url), service)
             // Two requests of a busy machine may be further apart than a moment; some two are not.
             while origin.exchanges.count != count {

@@ -29,8 +29,8 @@ struct OpenAPITests {
                 let operation = try #require(paths[route.path]?[method.lowercased()])
                 let parameters = (operation["parameters"]?.elements ?? []).compactMap { APIDescription.target(of: $0) }
                 let names = parameters.filter { $0["in"]?.text == "query" }.compactMap { $0["name"]?.text }
-                #expect(Set(names) == route.parameters(of: method), "\(method) \(route)")
-                #expect((operation["requestBody"] != nil) == route.hasBody(method), "\(method) \(route)")
+                #expect(Set(names) == route.endpoint(for: method)?.parameters, "\(method) \(route)")
+                #expect((operation["requestBody"] != nil) == route.endpoint(for: method)?.hasBody, "\(method) \(route)")
             }
         }
     }

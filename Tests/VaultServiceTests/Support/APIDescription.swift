@@ -15,3 +15,10 @@ enum APIDescription {
     /// Returns a schema by its name.
     static func schema(_ name: String) -> JSONTree? { tree["components"]?["schemas"]?[name] }
 }
+
+extension APIRoute: CaseIterable {
+    /// Every route of the service.
+    static var allCases: [APIRoute] { Endpoint.byRoute.keys.sorted { $0.rawValue < $1.rawValue } }
+
+    static let status = APIRoute(rawValue: "status")
+}

@@ -1,6 +1,6 @@
 import VaultModel
 
-/// Decodes the body of a request, and refuses whatever its type does not know.
+/// Decodes the body or the query of a request, and refuses whatever its type does not know.
 ///
 /// Foundation's decoder skips unknown members, takes one of two members with the same name, and does not name the
 /// member that has a fraction in place of an integer. This decoder instead notes every name that the type looks for.
@@ -9,6 +9,8 @@ enum StrictDecoder {
     /// Why a body is refused. Only the names of members are taken from the body, which may contain a token.
     enum Fault: Error, Equatable {
         case unreadable
+        /// A parameter of the query is wrong.
+        case wrongParameter(String, expectation: String?)
         /// The type of the body has no member with this name.
         case unknown(String)
         case repeated(String)
@@ -21,6 +23,8 @@ enum StrictDecoder {
         /// The fault in a few words.
         var message: String {
             switch self {
+            case .wrongParameter(let name, let expectation):
+                "the request's \(name) \(expectation.map { "must be \($0)" } ?? "is not what this request expects")"
             case .unreadable: "the body is not the JSON that this request expects"
             case .unknown(let name): "the body has \(shown(name, "member")), which this request does not know"
             case .repeated(let name): "the body has \(shown(name, "member")) twice"
@@ -44,6 +48,32 @@ enum StrictDecoder {
         } catch let error as DecodingError {
             throw fault(error)
         }
+    }
+
+    /// Decodes a query, in which every value is a text.
+    ///
+    /// - Parameter query: the names and values, none of them unknown or repeated.
+    /// - Throws: ``Fault``, or an error that the type itself throws for an invalid value.
+    static func decode<Value: Decodable>(
+        _ type: Value.Type = Value.self, query: [(name: String, value: String)]
+    ) throws -> Value {
+        let values = query.map { ($0.name, JSONValue.string($0.value)) }
+        let root = BodyNode(.object(Dictionary(values) { first, _ in first }), isQuery: true)
+        do {
+            let decoded = try BodyDecoder(root).decode(type)
+            if let fault = root.fault { throw fault }
+            return decoded
+        } catch let error as DecodingError {
+            guard case .wrong(let name, let expectation) = fault(error) else { throw fault(error) }
+            throw Fault.wrongParameter(name, expectation: expectation)
+        }
+    }
+
+    /// Returns the names of the members that a type knows.
+    static func members(of type: any Decodable.Type) -> Set<String> {
+        let root = BodyNode(.object([:]))
+        _ = try? BodyDecoder(root).decode(type)
+        return root.known
     }
 
     private static func parsed(_ body: [UInt8]) throws -> JSONValue {
@@ -104,6 +134,16 @@ enum StrictDecoder {
     }
 }
 
+extension DecodingError {
+    /// Where a value of a wrong type, or a wrong value, is; nil for other errors.
+    fileprivate var contextOfValue: Context? {
+        switch self {
+        case .typeMismatch(_, let context), .dataCorrupted(let context): context
+        default: nil
+        }
+    }
+}
+
 /// A type that JSON represents as an array.
 private protocol BodyArray {}
 extension Array: BodyArray {}
@@ -127,11 +167,19 @@ private final class BodyNode {
     /// Whether the type gave up, so that it may know more members than it has looked for.
     var isAbandoned = false
 
-    init(_ value: JSONValue) { (self.value, path, root) = (value, [], nil) }
+    /// Whether the value is a part of a query, in which numbers and words are texts, too.
+    let isQuery: Bool
+
+    init(_ value: JSONValue, isQuery: Bool = false) {
+        (self.value, path, root, self.isQuery) = (value, [], nil, isQuery)
+    }
 
     private init(_ value: JSONValue?, _ key: any CodingKey, in parent: BodyNode) {
-        (self.value, path, root) = (value, parent.path + [key], parent.root ?? parent)
+        (self.value, path, root, isQuery) = (value, parent.path + [key], parent.root ?? parent, parent.isQuery)
     }
+
+    /// The names that the value's type has looked for.
+    var known: Set<String> { Set(members.keys) }
 
     /// Notes a fault, unless the body has an earlier one.
     func note(_ error: any Error) {
@@ -215,7 +263,7 @@ private struct BodyDecoder: Decoder, SingleValueDecodingContainer {
             return try Value(from: self)
         } catch {
             node.isAbandoned = true
-            guard case DecodingError.typeMismatch(_, let context) = error,
+            guard let context = (error as? DecodingError)?.contextOfValue,
                 context.codingPath.count == node.path.count, StrictDecoder.expectation(of: type) != nil
             else { throw error }
             // A type says more of what it expects than the text that represents it.
@@ -225,7 +273,7 @@ private struct BodyDecoder: Decoder, SingleValueDecodingContainer {
 
     /// Returns the value as one of the types that JSON itself has; nil if the type is another one.
     private func scalar(_ type: any Decodable.Type) throws -> (any Decodable)? {
-        switch (type, node.value) {
+        switch (type, value(as: type)) {
         case (is String.Type, .string(let text)): return text
         case (is String.Type, nil): return ""
         case (is Bool.Type, .bool(let isTrue)): return isTrue
@@ -239,6 +287,16 @@ private struct BodyDecoder: Decoder, SingleValueDecodingContainer {
             return exact
         case (is String.Type, _), (is Bool.Type, _), (is Double.Type, _): throw mismatch(type)
         default: return nil
+        }
+    }
+
+    /// Returns the value, read from its text if it is a part of a query.
+    private func value(as type: any Decodable.Type) -> JSONValue? {
+        guard node.isQuery, !(type is String.Type), case .string(let text)? = node.value else { return node.value }
+        return switch text {
+        case "true": .bool(true)
+        case "false": .bool(false)
+        default: Int64(text).map { .integer($0) } ?? node.value
         }
     }
 

@@ -1,0 +1,32 @@
+import Hummingbird
+import MediaVault
+
+/// Answers one request with the result of an operation.
+struct OperationResponder: OperationRunner {
+    let vault: Vault
+    let asked: APIRequest
+    let request: Request
+    let context: ServiceContext
+
+    private var caller: Caller {
+        Caller(isControl: context.isControl, access: context.access, logger: context.logger)
+    }
+
+    func run<Input, Output>(_ operation: Operation<Input, Output>) async throws -> Response {
+        let output = try await operation.run(asked.input(upTo: operation.maxBytes), vault, caller)
+        return Response(try .json(output), isHead: request.method == .head, context: context)
+    }
+
+    func run<Input, Progress, Output>(_ operation: LongOperation<Input, Progress, Output>) async throws -> Response {
+        let act = try await operation.begin(asked.input(), vault, caller)
+        let stream = EventStream<Progress, Output>(watch: DisconnectWatch(context.channel)) { tell in
+            do {
+                return try await act { tell($0) }
+            } catch let error as VaultError {
+                context.failed(error)
+                throw error
+            }
+        }
+        return Response(stream, context: context)
+    }
+}

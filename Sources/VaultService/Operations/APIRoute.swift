@@ -1,0 +1,101 @@
+import VaultModel
+
+/// A route under `/api/v1/`, identified by the rest of its path. In it, `{id}` stands for a resource id.
+struct APIRoute: Hashable, Sendable {
+    let rawValue: String
+
+    init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The full path, with `{id}` in place of an id.
+    var path: String { Self.prefix + rawValue }
+
+    /// Returns the full path for the resource with an id.
+    func path(of id: TitleID) -> String { path.replacing(Self.idPlace, with: id.description) }
+
+    private static let prefix = "/api/v1/"
+    private static let idPlace = "{id}"
+    private static let beforeID = prefix + "resources/"
+
+    /// Finds the route for a path; returns nil if there is none.
+    init?(path: some StringProtocol) {
+        guard path.hasPrefix(Self.prefix) else { return nil }
+        var rest = String(path.dropFirst(Self.prefix.count))
+        if let id = Self.id(inPath: path) {
+            rest = "resources/" + Self.idPlace + path.dropFirst(Self.beforeID.count + id.description.count)
+        } else if rest.contains(Self.idPlace) {
+            return nil
+        }
+        self.init(rawValue: rest)
+        guard Endpoint.byRoute[self] != nil else { return nil }
+    }
+
+    /// Returns the id of the resource that a path names; nil if the path names none.
+    static func id(inPath path: some StringProtocol) -> TitleID? {
+        guard path.hasPrefix(beforeID) else { return nil }
+        return TitleID(String(path.dropFirst(beforeID.count).prefix { $0 != "/" }))
+    }
+}
+
+// What the endpoints of a route say.
+extension APIRoute {
+    private var endpoints: [Endpoint] { Endpoint.byRoute[self] ?? [] }
+
+    /// Returns the endpoint that answers a method; nil if the route does not support the method.
+    func endpoint(for method: String) -> Endpoint? {
+        let asked = method == "HEAD" ? "GET" : method
+        return endpoints.first { $0.method.rawValue == asked && (method != "HEAD" || $0.supportsHead) }
+    }
+
+    /// The supported methods. HEAD is supported wherever GET has an answer that ends.
+    var methods: [String] {
+        Endpoint.Method.allCases.flatMap { method in
+            guard let endpoint = endpoints.first(where: { $0.method == method }) else { return [String]() }
+            return endpoint.supportsHead ? ["GET", "HEAD"] : [method.rawValue]
+        }
+    }
+
+    /// Returns the least token scope that allows a method; nil if it needs no token. For a method that the route does
+    /// not support, it is `admin`.
+    func scope(for method: String) -> AccessScope? {
+        guard let endpoint = endpoint(for: method) else { return .admin }
+        return endpoint.scope
+    }
+
+    /// Returns whether a signed-in viewer may use a method.
+    func isForViewers(_ method: String) -> Bool { endpoint(for: method)?.isForViewers ?? false }
+}
+
+// The routes that other code names.
+extension APIRoute {
+    static let content = APIRoute(rawValue: "content")
+    static let contentByID = APIRoute(rawValue: "resources/{id}/content")
+    static let coverByID = APIRoute(rawValue: "resources/{id}/cover")
+    static let downloads = APIRoute(rawValue: "downloads")
+    static let events = APIRoute(rawValue: "events")
+    static let explanation = APIRoute(rawValue: "explanation")
+    static let explanationByID = APIRoute(rawValue: "resources/{id}/explanation")
+    static let history = APIRoute(rawValue: "history")
+    static let imports = APIRoute(rawValue: "imports")
+    static let keyring = APIRoute(rawValue: "keyring")
+    static let links = APIRoute(rawValue: "links")
+    static let locks = APIRoute(rawValue: "locks")
+    static let modeByID = APIRoute(rawValue: "resources/{id}/mode")
+    static let modes = APIRoute(rawValue: "modes")
+    static let nameByID = APIRoute(rawValue: "resources/{id}/name")
+    static let names = APIRoute(rawValue: "names")
+    static let openAPI = APIRoute(rawValue: "openapi.json")
+    static let pinByID = APIRoute(rawValue: "resources/{id}/pin")
+    static let pins = APIRoute(rawValue: "pins")
+    static let playbacks = APIRoute(rawValue: "playbacks")
+    static let positionByID = APIRoute(rawValue: "resources/{id}/position")
+    static let positions = APIRoute(rawValue: "positions")
+    static let removals = APIRoute(rawValue: "removals")
+    static let resource = APIRoute(rawValue: "resource")
+    static let resourceByID = APIRoute(rawValue: "resources/{id}")
+    static let resources = APIRoute(rawValue: "resources")
+    static let rotations = APIRoute(rawValue: "rotations")
+    static let session = APIRoute(rawValue: "session")
+    static let sessions = APIRoute(rawValue: "sessions")
+    static let tickets = APIRoute(rawValue: "tickets")
+    static let unpins = APIRoute(rawValue: "unpins")
+}

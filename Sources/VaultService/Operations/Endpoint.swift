@@ -1,0 +1,89 @@
+import VaultModel
+
+/// How a client asks for an operation, and who may.
+package struct Endpoint: Hashable, Sendable {
+    /// The methods of the API, in the order in which an answer lists them.
+    enum Method: String, CaseIterable, Sendable {
+        case get = "GET", post = "POST", put = "PUT", patch = "PATCH", delete = "DELETE"
+    }
+
+    let method: Method
+    let route: APIRoute
+    /// The least token scope that allows the operation; nil if it needs no token.
+    let scope: AccessScope?
+    /// Whether a signed-in viewer may ask, who then gets only what is shared with them.
+    let isForViewers: Bool
+    /// The names that the query may have.
+    let parameters: Set<String>
+    /// Whether the request has a body.
+    let hasBody: Bool
+    /// Whether the answer ends by itself, so that HEAD makes sense.
+    let ends: Bool
+
+    init(
+        _ method: Method, _ path: String, scope: AccessScope?, isForViewers: Bool = false,
+        parameters: Set<String> = [], hasBody: Bool = false, ends: Bool = true
+    ) {
+        (self.method, route, self.scope) = (method, APIRoute(rawValue: path), scope)
+        (self.isForViewers, self.parameters, self.hasBody, self.ends) = (isForViewers, parameters, hasBody, ends)
+    }
+
+    /// Whether HEAD is supported, too.
+    var supportsHead: Bool { method == .get && ends }
+
+    /// All endpoints, by their route.
+    static let byRoute = Dictionary(grouping: Operations.all.map(\.endpoint) + others, by: \.route)
+
+    private static let named: Set = ["id", "url", "contentID"]
+
+    /// The endpoints that do more than take a document and return another: they answer with media, pictures, cookies
+    /// or a feed, answer viewers with less than the owner, or work with what the service itself keeps.
+    private static let others = [
+        Endpoint(.get, "openapi.json", scope: .read),
+        Endpoint(
+            .get, "resources", scope: .read, isForViewers: true,
+            parameters: ["after", "limit", "sort", "filter", "search"]),
+        Endpoint(.get, "resources/{id}", scope: .read, isForViewers: true),
+        Endpoint(.delete, "resources/{id}", scope: .admin, parameters: ["links"]),
+        Endpoint(.get, "resources/{id}/content", scope: .play),
+        Endpoint(.get, "resources/{id}/explanation", scope: .read),
+        Endpoint(.put, "resources/{id}/pin", scope: .admin),
+        Endpoint(.delete, "resources/{id}/pin", scope: .admin),
+        Endpoint(.put, "resources/{id}/name", scope: .admin, hasBody: true),
+        Endpoint(.delete, "resources/{id}/name", scope: .admin),
+        Endpoint(.put, "resources/{id}/mode", scope: .admin, hasBody: true),
+        Endpoint(.delete, "resources/{id}/mode", scope: .admin),
+        Endpoint(.get, "resources/{id}/cover", scope: .read, isForViewers: true),
+        Endpoint(.put, "resources/{id}/cover", scope: .admin, hasBody: true),
+        Endpoint(.delete, "resources/{id}/cover", scope: .admin),
+        Endpoint(.put, "resources/{id}/position", scope: .play, isForViewers: true, hasBody: true),
+        Endpoint(.get, "resource", scope: .read, parameters: named),
+        Endpoint(.post, "resource", scope: .read, hasBody: true),
+        Endpoint(.get, "content", scope: .play, parameters: named),
+        Endpoint(.post, "content", scope: .play, hasBody: true),
+        Endpoint(.get, "explanation", scope: .read, parameters: named),
+        Endpoint(.post, "explanation", scope: .read, hasBody: true),
+        Endpoint(.post, "removals", scope: .admin, hasBody: true),
+        Endpoint(.post, "pins", scope: .admin, hasBody: true), Endpoint(.post, "unpins", scope: .admin, hasBody: true),
+        Endpoint(.post, "modes", scope: .admin, hasBody: true), Endpoint(.post, "names", scope: .admin, hasBody: true),
+        Endpoint(.post, "imports", scope: .admin, hasBody: true),
+        Endpoint(.get, "downloads", scope: .read, parameters: ["after", "limit"]),
+        Endpoint(.post, "downloads", scope: .admin, hasBody: true),
+        Endpoint(.patch, "downloads", scope: .admin, hasBody: true),
+        Endpoint(.delete, "downloads", scope: .admin, parameters: ["id"]),
+        Endpoint(.get, "history", scope: .read), Endpoint(.get, "playbacks", scope: .admin),
+        Endpoint(.get, "positions", scope: .play, isForViewers: true),
+        Endpoint(.post, "locks", scope: .admin),
+        // The list of links reveals who has them. A token with the scope `play` may create links, because they end with
+        // the token.
+        Endpoint(.post, "links", scope: .play, isForViewers: true, hasBody: true),
+        Endpoint(.post, "tickets", scope: .read, isForViewers: true, hasBody: true),
+        // A browser that signs in has no credential yet.
+        Endpoint(.post, "sessions", scope: nil, hasBody: true),
+        // This route shows and ends only the session whose secret the request presents.
+        Endpoint(.get, "session", scope: .metrics, isForViewers: true),
+        Endpoint(.delete, "session", scope: .metrics, isForViewers: true),
+        Endpoint(
+            .get, "events", scope: .read, isForViewers: true, parameters: named.union(["ticket"]), ends: false),
+    ]
+}

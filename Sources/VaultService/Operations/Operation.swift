@@ -1,0 +1,105 @@
+import Logging
+import MediaVault
+
+/// One operation of the API as one value: how a client asks for it, who may, and what it does with a vault.
+///
+/// Its input travels as the query of GET and DELETE, and as the body of every other method. The service, a command that
+/// has the vault open, and a command that asks the service all perform this one value.
+package struct Operation<Input: Codable & Sendable, Output: Codable & Sendable>: Sendable {
+    let endpoint: Endpoint
+    /// The maximum length of the body in bytes.
+    let maxBytes: Int
+    let run: @Sendable (Input, Vault, Caller) async throws -> Output
+
+    init(
+        _ method: Endpoint.Method, _ path: String, scope: AccessScope, maxBytes: Int = OperationInput.maxBytes,
+        _ run: @escaping @Sendable (Input, Vault, Caller) async throws -> Output
+    ) {
+        (endpoint, self.maxBytes) = (OperationInput.endpoint(method, path, scope, Input.self), maxBytes)
+        self.run = run
+    }
+}
+
+/// An operation that takes long and reports its progress.
+package struct LongOperation<Input: Codable & Sendable, Progress: Codable & Sendable, Output: Codable & Sendable>:
+    Sendable
+{
+    /// The part of the operation that takes long.
+    typealias Act = @Sendable (_ tell: (Progress) async throws -> Void) async throws -> Output
+
+    let endpoint: Endpoint
+    /// Checks the input before the answer begins, and returns the part that takes long.
+    let begin: @Sendable (Input, Vault, Caller) async throws -> Act
+
+    init(
+        _ method: Endpoint.Method, _ path: String, scope: AccessScope,
+        _ begin: @escaping @Sendable (Input, Vault, Caller) async throws -> Act
+    ) {
+        endpoint = OperationInput.endpoint(method, path, scope, Input.self)
+        self.begin = begin
+    }
+}
+
+/// How the input of an operation travels.
+enum OperationInput {
+    /// The usual maximum length of a body in bytes. It suffices for a URL, some header fields and a few numbers, or for
+    /// the files in the settings, even if the client escapes each character.
+    static let maxBytes = 1 << 20
+
+    static func endpoint(
+        _ method: Endpoint.Method, _ path: String, _ scope: AccessScope, _ input: any Codable.Type
+    ) -> Endpoint {
+        let isQuery = method == .get || method == .delete
+        return Endpoint(
+            method, path, scope: scope, parameters: isQuery ? StrictDecoder.members(of: input) : [],
+            hasBody: !isQuery && input != EmptyDocument.self)
+    }
+}
+
+/// Who asks for an operation.
+package struct Caller: Sendable {
+    /// Whether the request came from the service's own machine: through the control socket, or from this process.
+    let isControl: Bool
+    /// The access that the request's token or session grants; nil if it needed neither.
+    let access: TokenAccess?
+    let logger: Logger
+
+    /// The user of this process, which has the vault open itself and writes no log.
+    static let local = Caller(
+        isControl: true, access: nil, logger: Logger(label: "local") { _ in SwiftLogNoOpLogHandler() })
+}
+
+/// An operation of either kind.
+protocol AnyOperation: Sendable {
+    var endpoint: Endpoint { get }
+    /// Has the operation run by what knows its input and its answer.
+    func run<Runner: OperationRunner>(by runner: Runner) async throws -> Runner.Answer
+}
+
+/// Runs operations whose types are known only here.
+protocol OperationRunner {
+    associatedtype Answer
+
+    func run<Input, Output>(_ operation: Operation<Input, Output>) async throws -> Answer
+    func run<Input, Progress, Output>(_ operation: LongOperation<Input, Progress, Output>) async throws -> Answer
+}
+
+extension Operation: AnyOperation {
+    func run<Runner: OperationRunner>(by runner: Runner) async throws -> Runner.Answer { try await runner.run(self) }
+}
+
+extension LongOperation: AnyOperation {
+    func run<Runner: OperationRunner>(by runner: Runner) async throws -> Runner.Answer { try await runner.run(self) }
+}
+
+/// The operations of the API, each with its feature.
+enum Operations {
+    static let all: [any AnyOperation] = Upkeep.all + Keys.all + Grants.all + Viewers.all + Feeds.all
+
+    /// Returns the operation that answers a request; nil if its answer is no document.
+    static func find(_ route: APIRoute, _ method: String) -> (any AnyOperation)? {
+        route.endpoint(for: method).flatMap { byEndpoint[$0] }
+    }
+
+    private static let byEndpoint = Dictionary(uniqueKeysWithValues: all.map { ($0.endpoint, $0) })
+}

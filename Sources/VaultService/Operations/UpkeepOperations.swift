@@ -1,0 +1,162 @@
+package import MediaVault
+import VaultModel
+
+// The state of the vault, its settings, and what keeps it within its limits and whole.
+extension Operations {
+    enum Upkeep {
+        static let all: [any AnyOperation] = [
+            status, readiness, settings, changeSettings, prune, evictions, verify, revokeLinks,
+        ]
+
+        static let status = Operation<EmptyDocument, StatusDocument>(.get, "status", scope: .read) { _, vault, _ in
+            StatusDocument(try await vault.status())
+        }
+
+        static let readiness = Operation<ReadinessSelection, ReadinessReport>(.get, "readiness", scope: .read) {
+            selection, vault, _ in
+            try await vault.readiness(selection.options)
+        }
+
+        static let settings = Operation<EmptyDocument, SettingsDocument>(.get, "settings", scope: .read) {
+            _, vault, caller in
+            try await settings(of: vault, for: caller)
+        }
+
+        private static func settings(of vault: Vault, for caller: Caller) async throws -> SettingsDocument {
+            let settings = SettingsDocument(
+                try await vault.limits(), try await vault.keyPolicy(), try await vault.networkSettings(),
+                try await vault.downloadSettings(), try await vault.programSettings(), try await vault.modeSetting())
+            return caller.isControl ? settings : settings.withoutPrograms
+        }
+
+        static let changeSettings = Operation<SettingsChange, SettingsDocument>(.patch, "settings", scope: .admin) {
+            change, vault, caller in
+            // A token must not let a client run programs as the service's user.
+            guard caller.isControl || !change.changesPrograms else {
+                throw VaultError(
+                    .invalidArgument,
+                    "notifyCommand and refreshCommand can be set only through the control socket, on the service's "
+                        + "machine")
+            }
+            try change.limits.check()
+            try await change.requireTrustedPrograms()
+            let mode = try change.mode.map { try NamedMode($0) }
+            // All settings are changed together, so that either all changes take effect or none does.
+            let limits: @Sendable (inout StorageLimits) throws -> Void = { $0 = change.limits.applied(to: $0) }
+            let policy: @Sendable (() throws -> KeyPolicy) throws -> KeyPolicy = { try change.applied(to: try $0()) }
+            let downloads: @Sendable (inout DownloadSettings) throws -> Void = { try change.apply(to: &$0) }
+            let programs: @Sendable (inout ProgramSettings) throws -> Void = { try change.apply(to: &$0) }
+            let network: @Sendable (() throws -> NetworkSettings) throws -> NetworkSettings = {
+                let network: NetworkSettings
+                do {
+                    network = try change.applied(to: try $0())
+                } catch let error as VaultError where error.code == .integrity && change.proxy != nil {
+                    // If the settings are unreadable, a change of the proxy starts from the defaults. Otherwise, they
+                    // would stay unreadable forever.
+                    network = try change.applied(to: NetworkSettings())
+                }
+                if change.clientCertificate != nil { try network.clientCertificates.requireMatchingKeys() }
+                return network
+            }
+            try await vault.changeSettings(
+                limits: change.limits.namesAny ? limits : nil, policy: change.changesPolicy ? policy : nil,
+                network: change.changesNetwork ? network : nil,
+                downloads: change.changesDownloads ? downloads : nil,
+                programs: change.changesPrograms ? programs : nil,
+                mode: mode.map { .some($0.mode) } ?? .none)
+            return try await settings(of: vault, for: caller)
+        }
+
+        static let prune = Operation<LimitsDocument, PruneReport>(.post, "prunes", scope: .admin) { limits, vault, _ in
+            try limits.check()
+            var wanted = limits.namesAny ? limits.applied() : nil
+            // In a one-time prune, limits that are not given do not apply. A given `minFree` of `default` is resolved
+            // here.
+            if limits.minFree == .standard { wanted?.minFree = try await vault.standardFree() }
+            return try await vault.prune(wanted, isDryRun: limits.dryRun ?? false)
+        }
+
+        static let evictions = Operation<EvictionSelection, EvictionsDocument>(.get, "evictions", scope: .read) {
+            selection, vault, _ in
+            EvictionsDocument(try await vault.evictionForecast(limit: selection.limit ?? 20))
+        }
+
+        static let verify = LongOperation<VerificationRequest, VerifyProgress, VerifyReport>(
+            .post, "verifications", scope: .admin
+        ) { order, vault, _ in
+            try order.options.check(isOwner: true)
+            let references = try await order.references(in: vault)
+            return { tell in try await report(of: vault.verify(order.options, of: references), \.report, tell) }
+        }
+
+        static let revokeLinks = Operation<EmptyDocument, EmptyDocument>(.post, "revocations", scope: .admin) {
+            _, vault, _ in
+            try await vault.keys.revokeLinks()
+            return EmptyDocument()
+        }
+    }
+}
+
+/// The query of `GET /api/v1/readiness`.
+struct ReadinessSelection: Codable, Sendable {
+    /// The titles that must be ready.
+    enum Titles: String, Codable, CaseIterable { case pinned, downloaded }
+
+    let until: Timestamp?
+    let verifiedWithin: Int64?
+    let titles: Titles?
+
+    init(_ options: ReadinessOptions) {
+        (until, verifiedWithin) = (options.until, options.verifiedWithin)
+        titles = options.hasDownloads ? .downloaded : nil
+    }
+
+    var options: ReadinessOptions {
+        ReadinessOptions(
+            until: until, verifiedWithin: verifiedWithin ?? ReadinessOptions.standardAge,
+            hasDownloads: titles == .downloaded)
+    }
+}
+
+/// The query of `GET /api/v1/evictions`.
+struct EvictionSelection: Codable, Sendable {
+    /// The maximum number of titles.
+    let limit: Int?
+}
+
+extension VaultClient {
+    /// Returns the vault's counts and state.
+    package func status() async throws -> StatusDocument { try await call(Operations.Upkeep.status, EmptyDocument()) }
+
+    /// Returns whether titles will play without the network, and the reasons for those that will not.
+    package func readiness(_ options: ReadinessOptions) async throws -> ReadinessReport {
+        try await call(Operations.Upkeep.readiness, ReadinessSelection(options))
+    }
+
+    /// Returns the vault's settings.
+    package func settings() async throws -> SettingsDocument {
+        try await call(Operations.Upkeep.settings, EmptyDocument())
+    }
+
+    /// Changes the vault's settings, and returns the new ones.
+    package func change(_ change: SettingsChange) async throws -> SettingsDocument {
+        try await call(Operations.Upkeep.changeSettings, change)
+    }
+
+    /// Evicts bytes once, so as to meet the given limits, or the vault's own limits if none are given.
+    package func prune(_ limits: LimitsDocument) async throws -> PruneReport {
+        try await call(Operations.Upkeep.prune, limits)
+    }
+
+    /// Opens every block, or those of a sample of segments, and repairs damage if the options request it.
+    ///
+    /// - Parameter references: the resources to check, including all parts of a title; empty to check everything.
+    package func verify(
+        _ options: VerifyOptions, of references: [MediaReference], progress: (VerifyProgress) async throws -> Void
+    ) async throws -> VerifyReport {
+        try await follow(Operations.Upkeep.verify, VerificationRequest(options, of: references), progress)
+    }
+
+    /// Revokes all playback links and tokens that have been created so far.
+    package func revokeLinks() async throws { _ = try await call(Operations.Upkeep.revokeLinks, EmptyDocument()) }
+}

@@ -1,0 +1,118 @@
+import Logging
+import MediaVault
+import VaultModel
+
+// Viewers, and the titles that are shared with them.
+extension Operations {
+    enum Viewers {
+        static let all: [any AnyOperation] = [list, add, change, remove, shares, share]
+
+        static let list = Operation<EmptyDocument, ViewersDocument>(.get, "viewers", scope: .admin) { _, vault, _ in
+            let viewers = vault.viewers
+            return ViewersDocument(
+                viewers: viewers.all.map { document($0, vault) }, damaged: viewers.unreadableCount)
+        }
+
+        static let add = Operation<ViewerOrder, ViewerDocument>(.post, "viewers", scope: .admin) {
+            order, vault, caller in
+            let added = document(
+                try await vault.viewers.add(order.name, pin: order.pin, sharesAll: order.sharesAll ?? false), vault)
+            caller.logger.notice("a viewer was added", metadata: ["viewer": "\(added.id)"])
+            return added
+        }
+
+        static let change = Operation<ViewerChange, ViewerDocument>(.patch, "viewers", scope: .admin) {
+            change, vault, _ in
+            guard change.pin == nil || change.hasPIN != false else {
+                throw VaultError(
+                    .invalidArgument, "the request sets a PIN and takes it away; leave out pin or hasPIN")
+            }
+            guard change.pin != nil || change.hasPIN != true else {
+                throw VaultError(.invalidArgument, "hasPIN can only be false; give a pin to set one")
+            }
+            guard change.unlock != false else {
+                throw VaultError(.invalidArgument, "unlock can only be true; leave it out to keep the waits")
+            }
+            let id = try viewerID(change.id)
+            let pin: PINChange = change.pin.map { .set($0) } ?? (change.hasPIN == false ? .remove : .keep)
+            var changed = try await vault.viewers.change(id, name: change.name, pin: pin, sharesAll: change.sharesAll)
+            if change.unlock == true { changed = try await vault.viewers.unlock(id) }
+            // Sessions are ended, so that a person who knew only the old PIN loses access.
+            if change.pin != nil || change.hasPIN == false { try await vault.endSessions(of: id) }
+            return document(changed, vault)
+        }
+
+        static let remove = Operation<ViewerSelection, EmptyDocument>(.delete, "viewers", scope: .admin) {
+            selection, vault, caller in
+            guard let text = selection.id else {
+                throw VaultError(.invalidArgument, "the query must have the id of a viewer; list the viewers")
+            }
+            let id = try viewerID(text)
+            try await vault.viewers.remove(id)
+            // Once the viewer has been removed, their sessions grant no access, and their records can be removed.
+            try await vault.endSessions(of: id)
+            caller.logger.notice("a viewer was removed", metadata: ["viewer": "\(id.hex)"])
+            return EmptyDocument()
+        }
+
+        static let shares = Operation<EmptyDocument, SharesDocument>(.get, "shares", scope: .admin) { _, vault, _ in
+            SharesDocument(
+                shares: vault.viewers.shares.map {
+                    ShareDocument(id: $0.title, viewers: $0.viewers.map(\.hex).sorted())
+                })
+        }
+
+        static let share = Operation<ShareOrder, SharedDocument>(.post, "shares", scope: .admin) { order, vault, _ in
+            guard (1...ShareOrder.maxCount).contains(order.resources.count) else {
+                throw VaultError(.invalidArgument, "resources must name 1 to \(ShareOrder.maxCount) titles")
+            }
+            let viewer = try order.viewer.map { try viewerID($0) }
+            return SharedDocument(
+                changed: try await vault.viewers.share(order.resources, with: viewer, isShared: order.shared))
+        }
+
+        private static func document(_ viewer: Viewer, _ vault: Vault) -> ViewerDocument {
+            ViewerDocument(viewer, titles: vault.viewers.shares(with: viewer.id).count)
+        }
+
+        static func viewerID(_ text: String) throws -> ViewerID {
+            guard let id = ViewerID(hex: text) else {
+                throw VaultError(.invalidArgument, "the request's id is not the id of a viewer; list the viewers")
+            }
+            return id
+        }
+    }
+}
+
+/// The query of `DELETE /api/v1/viewers`.
+struct ViewerSelection: Codable, Sendable { var id: String? }
+
+extension VaultClient {
+    /// Returns the viewers.
+    package func viewers() async throws -> ViewersDocument {
+        try await call(Operations.Viewers.list, EmptyDocument())
+    }
+
+    /// Adds a viewer.
+    package func addViewer(_ order: ViewerOrder) async throws -> ViewerDocument {
+        try await call(Operations.Viewers.add, order)
+    }
+
+    /// Changes those properties of a viewer that the change names.
+    package func changeViewer(_ change: ViewerChange) async throws -> ViewerDocument {
+        try await call(Operations.Viewers.change, change)
+    }
+
+    /// Removes the viewer with an id.
+    package func removeViewer(_ id: String) async throws {
+        _ = try await call(Operations.Viewers.remove, ViewerSelection(id: id))
+    }
+
+    /// Returns the titles that are shared individually, and the viewers with whom they are shared.
+    package func shares() async throws -> SharesDocument { try await call(Operations.Viewers.shares, EmptyDocument()) }
+
+    /// Shares titles with one viewer or with all viewers, or stops sharing them.
+    package func share(_ order: ShareOrder) async throws -> SharedDocument {
+        try await call(Operations.Viewers.share, order)
+    }
+}
