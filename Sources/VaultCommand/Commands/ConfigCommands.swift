@@ -36,9 +36,10 @@ struct ConfigGetCommand: AsyncParsableCommand {
     /// Returns the settings from the service, for which no key is needed. If there is no service, the index is read.
     private func settings() async throws -> SettingsDocument {
         do {
-            return try await RemoteVault(ControlClient(folder: try access.place.vault())).settings()
+            return try await RemoteVault(ControlClient(folder: try access.place.vault())).call(
+                Operations.Upkeep.settings)
         } catch is ServiceGone {
-            return try await access.opener().reading { try await LocalVault($0).settings() }
+            return try await access.opener().reading { try await LocalVault($0).call(Operations.Upkeep.settings) }
         }
     }
 }
@@ -97,7 +98,7 @@ struct SettingEdit: ParsableArguments {
     func carryOut(_ change: SettingsChange) async throws {
         let connector = try await access.connector(waiting)
         let settings = try await Interruption.cancelling("the setting may have changed") {
-            try await connector.act { try await $0.change(change) }
+            try await connector.act { try await $0.call(Operations.Upkeep.changeSettings, change) }
         }
         if json { try await StandardOutput.shared.write(try JSONText.of(settings) + "\n") }
     }

@@ -73,7 +73,8 @@ struct DownloadsListCommand: AsyncParsableCommand {
 extension DownloadsListCommand {
     /// Returns the time of day until which a service's queue is waiting; nil if it is not waiting.
     private func opening(_ counts: DownloadCounts, _ service: RemoteVault) async throws -> String? {
-        guard !json, counts.waiting > 0, let text = try? await service.settings().downloadHours else { return nil }
+        guard !json, counts.waiting > 0, let text = try? await service.call(Operations.Upkeep.settings).downloadHours
+        else { return nil }
         return try DownloadHours(text).opening(at: .now)
     }
 }

@@ -42,7 +42,9 @@ struct ResealCommand: AsyncParsableCommand {
             try await connector.act { vault in
                 let references = try await naming.references(to: names, in: vault)
                 var display = ProgressDisplay("reseal")
-                let report = try await vault.reseal(references, bytesPerSecond: rate) { step in
+                let report = try await vault.follow(
+                    Operations.Keys.reseal, ResealRequest(references, bytesPerSecond: rate)
+                ) { step in
                     await display.show(TransferProgress(held: step.bytes, total: step.bytesTotal))
                 }
                 await display.end()
@@ -110,14 +112,16 @@ struct ShredCommand: AsyncParsableCommand {
                 guard selection.isGiven else {
                     let references = try await naming.references(to: names, in: vault)
                     for reference in references { try await notice.tell(of: reference, in: vault) }
-                    return try await vault.shred(references, quick: isQuick, links: withLinks)
+                    return try await vault.call(
+                        Operations.Keys.shred, ShredRequest(references, quick: isQuick, links: withLinks))
                 }
                 let chosen = try await selection.titles(in: vault)
                 guard !chosen.isEmpty else { throw UsageError("the vault has no title, so there is none to shred") }
                 try await consent.ask(to: "shred", chosen)
                 let references = try await naming.references(to: chosen.compactMap(\.id).map(TitleName.id), in: vault)
                 for reference in references { try await notice.tell(of: reference, in: vault) }
-                return try await vault.shred(references, quick: isQuick, links: withLinks)
+                return try await vault.call(
+                    Operations.Keys.shred, ShredRequest(references, quick: isQuick, links: withLinks))
             }
         }
         for title in document.resources {
@@ -164,9 +168,9 @@ struct DestroyCommand: AsyncParsableCommand {
         let given = confirm
         let document = try await Interruption.cancelling("run it again to make sure that it is done") {
             try await connector.act { vault in
-                let id = try await vault.status().vault
+                let id = try await vault.call(Operations.Upkeep.status).vault
                 let confirmed = try await Self.confirmation(given, of: id)
-                return try await vault.destroy(vaultID: confirmed)
+                return try await vault.call(Operations.Keys.destroy, DestructionRequest(vault: confirmed))
             }
         }
         if json { try await StandardOutput.shared.write(try JSONText.of(document) + "\n") }
@@ -232,7 +236,9 @@ struct AuditCommand: AsyncParsableCommand {
     /// the keyring.
     private func wholeLog() async throws -> AuditReport {
         try naming.check([])
-        if !withoutKeys, let service = try await access.keylessService() { return try await service.audit() }
+        if !withoutKeys, let service = try await access.keylessService() {
+            return try await service.call(Operations.Keys.audit, AuditSelection())
+        }
         let place = try access.place.place()
         let hasKeyring = !withoutKeys && KeyAdministration.hasKeyring(place)
         let unlock = hasKeyring ? try await access.unlocking.unlock() : nil

@@ -33,9 +33,9 @@ struct KeysListCommand: AsyncParsableCommand {
     /// operation. If there is no service, the keyring and index are read.
     private func document() async throws -> KeysDocument {
         do {
-            return try await RemoteVault(ControlClient(folder: try access.place.vault())).keys()
+            return try await RemoteVault(ControlClient(folder: try access.place.vault())).call(Operations.Keys.list)
         } catch is ServiceGone {
-            return try await access.opener().reading { try await LocalVault($0).keys() }
+            return try await access.opener().reading { try await LocalVault($0).call(Operations.Keys.list) }
         }
     }
 }
@@ -87,8 +87,8 @@ struct RotateCommand: AsyncParsableCommand {
             try await connector.act { vault in
                 switch act {
                 case .rotateRoot: try await vault.rotateRoot(unlockedBy: keys, droppingOtherSlots: dropSlots)
-                case .changeLocator: try await vault.changeLocator()
-                default: try await vault.rotate()
+                case .changeLocator: try await vault.call(Operations.Keys.rotate, RotationRequest(locator: true))
+                default: try await vault.call(Operations.Keys.rotate, RotationRequest())
                 }
             }
         }
@@ -123,7 +123,7 @@ struct RewrapCommand: AsyncParsableCommand {
         let connector = try await access.connector(waiting)
         let document = try await Interruption.cancelling("keys moved so far stay moved") {
             try await connector.act { vault in
-                let document = try await vault.rewrap { step in
+                let document = try await vault.follow(Operations.Keys.rewrap, EmptyDocument()) { step in
                     guard Terminal.shared.canRedraw else { return }
                     await Terminal.shared.redraw("rewrap  \(step.keys) of \(step.total) keys")
                 }
@@ -165,8 +165,11 @@ struct RetireCommand: AsyncParsableCommand {
             "keys list shows whether the generation still exists"
         ) {
             try await connector.act { vault in
-                let before = try await vault.keys().generations.first { $0.number == generation }
-                return (before?.state == .retired, try await vault.retire(generation))
+                let before = try await vault.call(Operations.Keys.list).generations.first { $0.number == generation }
+                return (
+                    before?.state == .retired,
+                    try await vault.call(Operations.Keys.retire, RetirementRequest(generation: generation))
+                )
             }
         }
         let done = wasRetired ? "generation \(generation) was already destroyed" : "destroyed generation \(generation)"

@@ -98,7 +98,8 @@ struct VerifyCommand: AsyncParsableCommand {
         _ vault: any VaultClient, _ options: VerifyOptions, _ titles: Titles
     ) async throws -> VerifyReport {
         var display = ProgressDisplay("verify")
-        let document = try await vault.verify(options, of: titles(vault)) { step in
+        let document = try await vault.follow(Operations.Upkeep.verify, VerificationRequest(options, of: titles(vault)))
+        { step in
             await display.show(TransferProgress(held: step.bytesOpened, total: step.bytesTotal))
         }
         await display.end()
@@ -200,7 +201,7 @@ struct PruneCommand: AsyncParsableCommand {
             evictDownloads: evictDownloads ? true : nil, dryRun: dryRun ? true : nil)
         let connector = try await access.connector(waiting)
         let document = try await Interruption.cancelling("media evicted so far is gone") {
-            try await connector.act { try await $0.prune(limits) }
+            try await connector.act { try await $0.call(Operations.Upkeep.prune, limits) }
         }
         try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : text(document))
     }

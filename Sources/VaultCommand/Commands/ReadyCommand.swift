@@ -38,7 +38,7 @@ struct ReadyCommand: AsyncParsableCommand {
         let options = try options(now: WallClock.now())
         let report: ReadinessReport
         if let service = try await access.keylessService() {
-            report = try await service.readiness(options)
+            report = try await service.call(Operations.Upkeep.readiness, ReadinessSelection(options))
         } else {
             report = try await access.opener().reading { try await $0.readiness(options) }
         }

@@ -56,7 +56,7 @@ struct RunbookConsole: Sendable {
     ) async throws {
         do {
             try await connector.act { vault in
-                let keys = try await vault.keys()
+                let keys = try await vault.call(Operations.Keys.list)
                 state = keys
                 try await say(RunbookText.generations(keys))
                 let operations = ClientKeyOperations(vault, slots: slots, dropsOtherSlots: dropsOtherSlots)
@@ -81,7 +81,7 @@ struct RunbookConsole: Sendable {
                     }
                     latest = progress
                 }
-                let after = try await vault.keys()
+                let after = try await vault.call(Operations.Keys.list)
                 state = after
                 try await say(RunbookText.generations(after, since: keys))
                 let isSame = after.current == keys.current && after.older.map(\.number) == keys.older.map(\.number)
@@ -128,7 +128,9 @@ struct RunbookConsole: Sendable {
     private func check(_ vault: any VaultClient) async throws {
         let name = "checking \(sample) % of the held media"
         var display = ProgressDisplay(name)
-        let found = try await vault.verify(VerifyOptions(sample: Double(sample)), of: []) {
+        let found = try await vault.follow(
+            Operations.Upkeep.verify, VerificationRequest(VerifyOptions(sample: Double(sample)), of: [])
+        ) {
             await display.show(TransferProgress(held: $0.bytesOpened, total: $0.bytesTotal))
         }
         await display.end()

@@ -41,7 +41,7 @@ struct OpenCommand: AsyncParsableCommand {
                     + "with --tls-certificate and --tls-key, or with --listen 127.0.0.1:8300")
         }
         let address = try listen.map { try ListenAddress($0) } ?? listening.reachable
-        let before = Set(try await service.sessions().sessions.map(\.id))
+        let before = Set(try await service.call(Operations.Grants.sessions).sessions.map(\.id))
         let ticket = try await service.createSessionTicket()
         // The ticket follows a number sign, so the browser does not send it with the request, and it appears in no log.
         let link = "\(isSecure ? "https" : "http")://\(address)/#ticket=\(ticket.ticket)"
@@ -55,7 +55,7 @@ struct OpenCommand: AsyncParsableCommand {
             try await page.open()
             for _ in 0..<(2 * ticket.lifetime) {
                 try await Task.sleep(for: .milliseconds(500))
-                if let new = try await service.sessions().sessions.first(where: {
+                if let new = try await service.call(Operations.Grants.sessions).sessions.first(where: {
                     $0.viewer == nil && !before.contains($0.id)
                 }) {
                     return await Terminal.shared.say("signed in: session \(new.id), \(new.browser ?? "a browser")")
@@ -163,7 +163,7 @@ struct SessionsListCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let document = try await access.asking { try await $0.sessions() }
+        let document = try await access.asking { try await $0.call(Operations.Grants.sessions) }
         await IssuedText.warn(ofDamaged: document.damaged)
         guard !json else { return try await StandardOutput.shared.write(try JSONText.of(document) + "\n") }
         if document.sessions.isEmpty { await Terminal.shared.say("no browser is signed in") }

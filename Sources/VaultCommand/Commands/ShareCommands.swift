@@ -70,7 +70,9 @@ struct ShareArguments: ParsableArguments {
                 for viewer in viewers.isEmpty ? [nil] : viewers {
                     for first in stride(from: 0, to: titles.count, by: ShareOrder.maxCount) {
                         let some = Array(titles[first..<min(first + ShareOrder.maxCount, titles.count)])
-                        changed += try await vault.share(ShareOrder(some, viewer: viewer, shared: isShared)).changed
+                        changed += try await vault.call(
+                            Operations.Viewers.share, ShareOrder(some, viewer: viewer, shared: isShared)
+                        ).changed
                     }
                 }
                 return changed

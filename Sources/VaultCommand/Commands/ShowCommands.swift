@@ -80,11 +80,11 @@ struct StatusCommand: AsyncParsableCommand {
     /// - Returns: the status; nil if the service is locked.
     private func status(in folder: String) async throws -> StatusDocument? {
         do {
-            return try await RemoteVault(ControlClient(folder: folder)).status()
+            return try await RemoteVault(ControlClient(folder: folder)).call(Operations.Upkeep.status)
         } catch let error as VaultError where error.code == .locked {
             return nil
         } catch is ServiceGone {
-            return try await access.opener().reading { try await LocalVault($0).status() }
+            return try await access.opener().reading { try await LocalVault($0).call(Operations.Upkeep.status) }
         }
     }
 

@@ -41,7 +41,7 @@ struct SlotChanger: Sendable {
     ) async throws -> [VaultError]? {
         try await Interruption.cancelling("the keyring may have changed; see keys slot list") {
             try await connector.act { vault in
-                try await vault.carryOut(order)
+                try await vault.call(Operations.Keys.changeKeyring, order)
                 if let done { await Terminal.shared.say(done) }
                 return try await revocation?.run(on: vault)
             }

@@ -168,7 +168,8 @@ struct SyncAddCommand: AsyncParsableCommand {
         let order = SubscriptionOrder(.feed(url), choices.choices(every: interval), isUntried: untried)
         let connector = try await access.connector(waiting)
         let document = try await Interruption.cancelling("it may have been added") {
-            try await connector.act { vault in (try await vault.subscribe(order), vault is RemoteVault) }
+            try await connector.act { vault in (try await vault.call(Operations.Feeds.add, order), vault is RemoteVault)
+            }
         }
         let text = json ? try JSONText.of(document.0) : Terminal.printable("\(document.0.id)  \(document.0.name)")
         try await StandardOutput.shared.write(text + "\n")
@@ -189,7 +190,7 @@ struct SyncListCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let document = try await access.asking { try await $0.subscriptions() }
+        let document = try await access.asking { try await $0.call(Operations.Feeds.list) }
         if document.damaged > 0 {
             await Terminal.shared.say("\(Count.of(document.damaged, "subscription")) cannot be read")
         }
@@ -295,16 +296,18 @@ struct SyncRemoveCommand: AsyncParsableCommand {
         let (count, removed) = try await Interruption.cancelling("list shows what is left") {
             try await connector.act { vault in
                 if all {
-                    let known = try await vault.subscriptions()
+                    let known = try await vault.call(Operations.Feeds.list)
                     let count = known.subscriptions.count + known.damaged
                     if !isAgreed { try await BulkConsent.ask(to: "remove", Count.of(count, "subscription")) }
-                    _ = try await vault.unsubscribeAll()
+                    _ = try await vault.call(Operations.Feeds.remove, SubscriptionSelection.everything)
                     return (count, 0)
                 }
                 var removed = 0
                 let chosen = try await SubscriptionName.find(names, in: vault)
                 for subscription in chosen {
-                    removed += try await vault.unsubscribe(subscription.id, titles: titles).removed
+                    removed += try await vault.call(
+                        Operations.Feeds.remove, SubscriptionSelection(subscription.id, titles: titles)
+                    ).removed
                 }
                 return (chosen.count, removed)
             }
@@ -322,7 +325,7 @@ enum SubscriptionName {
     /// - Throws: ``VaultError`` with code `notHeld` if any of the names does not exist, so that the caller does
     ///   nothing.
     static func find(_ names: [String], in vault: any VaultClient) async throws -> [SubscriptionDocument] {
-        let all = try await vault.subscriptions().subscriptions
+        let all = try await vault.call(Operations.Feeds.list).subscriptions
         guard !names.isEmpty else { return all.filter { $0.url != nil && !$0.gone } }
         return try names.map { name in
             guard let found = all.first(where: { $0.id == name }) ?? all.first(where: { $0.name == name }) else {

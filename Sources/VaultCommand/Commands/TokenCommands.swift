@@ -41,7 +41,7 @@ struct TokenCreateCommand: AsyncParsableCommand {
         let order = TokenOrder(scope.scope, name: name, try ExpiryArgument.parse(expires))
         let connector = try await access.connector(waiting)
         let created = try await Interruption.cancelling("a token may have been created; token list shows it") {
-            try await connector.act { try await $0.createToken(order) }
+            try await connector.act { try await $0.call(Operations.Grants.createToken, order) }
         }
         try await StandardOutput.shared.write((json ? try JSONText.of(created) : created.token) + "\n")
         let end = created.expires.map { "expires \($0)" } ?? "never expires"
@@ -62,7 +62,7 @@ struct TokenListCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let document = try await access.asking { try await $0.tokens() }
+        let document = try await access.asking { try await $0.call(Operations.Grants.tokens) }
         await IssuedText.warn(ofDamaged: document.damaged)
         guard !json else { return try await StandardOutput.shared.write(try JSONText.of(document) + "\n") }
         if document.tokens.isEmpty { await Terminal.shared.say("there are no tokens") }
@@ -113,7 +113,7 @@ struct LinksListCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let document = try await access.asking { try await $0.links() }
+        let document = try await access.asking { try await $0.call(Operations.Grants.links) }
         await IssuedText.warn(ofDamaged: document.damaged)
         guard !json else { return try await StandardOutput.shared.write(try JSONText.of(document) + "\n") }
         if document.links.isEmpty { await Terminal.shared.say("there are no named links") }
@@ -181,11 +181,11 @@ struct RevocationArguments: ParsableArguments {
             try await connector.act { vault in
                 guard !names.isEmpty else {
                     if !isAgreed { try await Self.ask(family, what, in: vault) }
-                    return try await vault.revoke(family, id: nil).revoked
+                    return try await vault.call(Operations.Grants.revoke(family), GrantSelection(id: nil)).revoked
                 }
                 var count = 0
                 for id in try await Self.ids(of: names, family, in: vault) {
-                    count += try await vault.revoke(family, id: id).revoked
+                    count += try await vault.call(Operations.Grants.revoke(family), GrantSelection(id: id)).revoked
                 }
                 return count
             }
@@ -199,13 +199,13 @@ struct RevocationArguments: ParsableArguments {
         let count: Int
         switch family {
         case .tokens:
-            let document = try await vault.tokens()
+            let document = try await vault.call(Operations.Grants.tokens)
             count = document.tokens.count + document.damaged
         case .links:
-            let document = try await vault.links()
+            let document = try await vault.call(Operations.Grants.links)
             count = document.links.count + document.damaged
         case .sessions:
-            let document = try await vault.sessions()
+            let document = try await vault.call(Operations.Grants.sessions)
             count = document.sessions.count + document.damaged
         }
         if count > 0 { try await BulkConsent.ask(to: "revoke", Count.of(count, what)) }
@@ -216,10 +216,10 @@ struct RevocationArguments: ParsableArguments {
     ) async throws -> [String] {
         let known: [(String, String?)] =
             switch family {
-            case .tokens: try await vault.tokens().tokens.map { ($0.id, $0.name) }
-            case .links: try await vault.links().links.map { ($0.id, $0.name) }
+            case .tokens: try await vault.call(Operations.Grants.tokens).tokens.map { ($0.id, $0.name) }
+            case .links: try await vault.call(Operations.Grants.links).links.map { ($0.id, $0.name) }
             // Browsers of the same kind have the same name, so a session can be named only by its id.
-            case .sessions: try await vault.sessions().sessions.map { ($0.id, nil) }
+            case .sessions: try await vault.call(Operations.Grants.sessions).sessions.map { ($0.id, nil) }
             }
         // Duplicates are dropped, because the user may name the same one both by its name and by its id.
         var chosen: [String] = []

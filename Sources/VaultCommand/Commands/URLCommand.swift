@@ -215,7 +215,7 @@ struct RevokeLinksCommand: AsyncParsableCommand {
     func run() async throws {
         let connector = try await access.connector(waiting)
         _ = try await Interruption.cancelling("the links may still be valid") {
-            try await connector.act { try await $0.revokeLinks() }
+            try await connector.act { try await $0.call(Operations.Upkeep.revokeLinks) }
         }
         await Terminal.shared.say("all playback links, tokens and sessions are revoked; back up the keyring again")
         if json { try await StandardOutput.shared.write(try JSONText.of(RevocationRecord()) + "\n") }

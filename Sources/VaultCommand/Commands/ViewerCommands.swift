@@ -47,7 +47,7 @@ struct ViewersAddCommand: AsyncParsableCommand {
         let order = ViewerOrder(name: name, pin: given, sharesAll: all)
         let connector = try await access.connector(waiting)
         let added = try await Interruption.cancelling("the viewer may have been added; viewers list shows it") {
-            try await connector.act { try await $0.addViewer(order) }
+            try await connector.act { try await $0.call(Operations.Viewers.add, order) }
         }
         if json { try await StandardOutput.shared.write(try JSONText.of(added) + "\n") }
         let entry = added.hasPIN ? "with a PIN" : "without a PIN"
@@ -72,7 +72,7 @@ struct ViewersListCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let document = try await access.asking { try await $0.viewers() }
+        let document = try await access.asking { try await $0.call(Operations.Viewers.list) }
         if document.damaged > 0 {
             await Terminal.shared.say(
                 "\(Count.of(document.damaged, "record")) of viewers cannot be read; they admit and share nothing")
@@ -122,7 +122,7 @@ struct ViewersRenameCommand: AsyncParsableCommand {
         let (name, newName) = (name, newName)
         let changed = try await connector.act { vault in
             let id = try await ViewerName.id(of: name, in: vault)
-            return try await vault.changeViewer(ViewerChange(id: id, name: newName))
+            return try await vault.call(Operations.Viewers.change, ViewerChange(id: id, name: newName))
         }
         await Terminal.shared.say("the viewer is named \(Terminal.printable(changed.name)) from now on")
     }
@@ -158,7 +158,8 @@ struct ViewersPINCommand: AsyncParsableCommand {
         let name = name
         let changed = try await connector.act { vault in
             let id = try await ViewerName.id(of: name, in: vault)
-            return try await vault.changeViewer(ViewerChange(id: id, pin: given, hasPIN: given == nil ? false : nil))
+            return try await vault.call(
+                Operations.Viewers.change, ViewerChange(id: id, pin: given, hasPIN: given == nil ? false : nil))
         }
         await Terminal.shared.say(
             "viewer \(Terminal.printable(changed.name)) has \(changed.hasPIN ? "a new PIN" : "no PIN any more")")
@@ -185,7 +186,7 @@ struct ViewersUnlockCommand: AsyncParsableCommand {
         let name = name
         let changed = try await connector.act { vault in
             let id = try await ViewerName.id(of: name, in: vault)
-            return try await vault.changeViewer(ViewerChange(id: id, unlock: true))
+            return try await vault.call(Operations.Viewers.change, ViewerChange(id: id, unlock: true))
         }
         await Terminal.shared.say("viewer \(Terminal.printable(changed.name)) can sign in at once")
     }
@@ -210,7 +211,7 @@ struct ViewersRemoveCommand: AsyncParsableCommand {
             try await connector.act { vault in
                 var ids: Set<String> = []
                 for name in names { ids.insert(try await ViewerName.id(of: name, in: vault)) }
-                for id in ids { try await vault.removeViewer(id) }
+                for id in ids { try await vault.call(Operations.Viewers.remove, ViewerSelection(id)) }
                 return ids.count
             }
         }
@@ -244,7 +245,7 @@ enum ViewerName {
     ///
     /// - Throws: ``VaultError`` with code `notHeld` if no viewer has the name or id.
     static func id(of name: String, in vault: any VaultClient) async throws -> String {
-        let viewers = try await vault.viewers().viewers
+        let viewers = try await vault.call(Operations.Viewers.list).viewers
         let folded = name.lowercased()
         let found = viewers.first { $0.name.lowercased() == folded } ?? viewers.first { $0.id == name }
         guard let found else {

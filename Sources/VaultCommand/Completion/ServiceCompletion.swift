@@ -67,30 +67,36 @@ enum ServiceCompletion {
     }
 
     static let tokens = kind { vault, offers in
-        for token in try await vault.tokens().tokens { offers.add(token.name, or: token.id, token.scope.rawValue) }
+        for token in try await vault.call(Operations.Grants.tokens).tokens {
+            offers.add(token.name, or: token.id, token.scope.rawValue)
+        }
     }
 
     static let viewers = kind { vault, offers in
-        for viewer in try await vault.viewers().viewers { offers.add(viewer.name, or: viewer.id, "") }
+        for viewer in try await vault.call(Operations.Viewers.list).viewers {
+            offers.add(viewer.name, or: viewer.id, "")
+        }
     }
 
     static let links = kind { vault, offers in
-        for link in try await vault.links().links { offers.add(link.name, or: link.id, link.url) }
+        for link in try await vault.call(Operations.Grants.links).links { offers.add(link.name, or: link.id, link.url) }
     }
 
     static let sessions = kind { vault, offers in
-        for session in try await vault.sessions().sessions { offers.add(session.id, session.browser ?? "") }
+        for session in try await vault.call(Operations.Grants.sessions).sessions {
+            offers.add(session.id, session.browser ?? "")
+        }
     }
 
     static let subscriptions = kind { vault, offers in
-        for subscription in try await vault.subscriptions().subscriptions {
+        for subscription in try await vault.call(Operations.Feeds.list).subscriptions {
             offers.add(subscription.id, subscription.name)
         }
     }
 
     /// The completion with the numbers of the key generations that have not been destroyed.
     static let generations = kind { vault, offers in
-        for generation in try await vault.keys().generations where generation.state != .retired {
+        for generation in try await vault.call(Operations.Keys.list).generations where generation.state != .retired {
             offers.add("\(generation.number)", generation.state.rawValue)
         }
     }

@@ -96,7 +96,7 @@ struct SyncRun: Sendable {
     /// fetches them.
     func run(_ order: SyncOrder, in vault: any VaultClient) async throws -> Outcome {
         guard let local = vault as? LocalVault, !isDryRun else {
-            let document = try await vault.sync(order)
+            let document = try await vault.call(Operations.Feeds.sync, order)
             return Outcome(document: document, status: Self.status(document), isServed: vault is RemoteVault)
         }
         let report = try await local.run(order)

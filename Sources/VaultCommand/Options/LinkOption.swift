@@ -65,7 +65,7 @@ final class LinkNotice: Sendable {
 
     private func links(in vault: any VaultClient) async throws -> [NamedLinkDocument] {
         if let links = known.withLock({ $0 }) { return links }
-        let links = try await vault.links().links
+        let links = try await vault.call(Operations.Grants.links).links
         known.withLock { $0 = links }
         return links
     }

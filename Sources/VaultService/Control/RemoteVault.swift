@@ -11,10 +11,12 @@ package final class RemoteVault: VaultClient {
 
     package init(_ client: ControlClient) { self.client = client }
 
+    @discardableResult
     package func call<Input, Output>(_ operation: Operation<Input, Output>, _ input: Input) async throws -> Output {
         try await document(ControlRequest(operation.endpoint, input))
     }
 
+    @discardableResult
     package func follow<Input, Progress, Output>(
         _ operation: LongOperation<Input, Progress, Output>, _ input: Input,
         _ progress: (Progress) async throws -> Void
@@ -233,7 +235,7 @@ extension RemoteVault {
     package func rotateRoot(unlockedBy keys: [SlotKey], droppingOtherSlots: Bool) async throws -> KeysDocument {
         let slots = try keys.map { try SlotDocument($0) }
         return try await call(
-            Operations.Keys.rotate, RotationRequest(root: true, slots: slots, dropSlots: droppingOtherSlots))
+            Operations.Keys.rotate, RotationRequest(slots: slots, dropSlots: droppingOtherSlots))
     }
 
 }

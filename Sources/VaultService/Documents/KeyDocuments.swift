@@ -36,7 +36,7 @@ package struct KeysDocument: Codable, Hashable, Sendable {
 }
 
 /// The body of `POST /api/v1/rotations`. A body without members requests only a new generation.
-struct RotationRequest: Codable, Hashable, Sendable {
+package struct RotationRequest: Codable, Hashable, Sendable {
     /// Whether to replace the root key and the token key as well.
     var root: Bool?
     /// Whether to change the locator, and with it all resource ids, instead of creating a generation.
@@ -45,6 +45,12 @@ struct RotationRequest: Codable, Hashable, Sendable {
     var slots: [SlotDocument]?
     /// Whether to drop all other slots when the root key is replaced.
     var dropSlots: Bool?
+
+    /// Creates a request for a new generation, or for a new locator.
+    package init(locator: Bool? = nil) { self.locator = locator }
+
+    /// Creates a request for a new root key.
+    init(slots: [SlotDocument], dropSlots: Bool) { (root, self.slots, self.dropSlots) = (true, slots, dropSlots) }
 
     /// - Throws: ``VaultError`` with code `invalidArgument` if the members contradict each other.
     func check() throws {
@@ -58,8 +64,10 @@ struct RotationRequest: Codable, Hashable, Sendable {
 }
 
 /// The body of `POST /api/v1/retirements`.
-struct RetirementRequest: Codable, Sendable {
+package struct RetirementRequest: Codable, Sendable {
     let generation: Int
+
+    package init(generation: Int) { self.generation = generation }
 }
 
 /// The place where the service finds the secret that unlocks a keyring slot.

@@ -46,7 +46,7 @@ package struct LimitsDocument: Codable, Hashable, Sendable {
 }
 
 /// The body of `POST /api/v1/verifications`.
-struct VerificationRequest: Codable, Sendable {
+package struct VerificationRequest: Codable, Sendable {
     /// The resources to check, including all parts of a title; omitted to check everything.
     let resources: [ReferenceDocument]?
     let repair: Bool?
@@ -57,7 +57,7 @@ struct VerificationRequest: Codable, Sendable {
     /// Whether a repair removes resources that only a retired generation could open.
     let forgetRetired: Bool?
 
-    init(_ options: VerifyOptions, of references: [MediaReference]) {
+    package init(_ options: VerifyOptions, of references: [MediaReference]) {
         resources = references.isEmpty ? nil : references.map { ReferenceDocument($0) }
         repair = options.repairs
         sample = options.sample
@@ -80,13 +80,13 @@ struct VerificationRequest: Codable, Sendable {
 }
 
 /// The body of `POST /api/v1/reseals`.
-struct ResealRequest: Codable, Sendable {
+package struct ResealRequest: Codable, Sendable {
     /// The resources to reseal; omitted to reseal all.
     let resources: [ReferenceDocument]?
     /// The rate limit in bytes per second.
     let limitRate: Int64?
 
-    init(_ references: [MediaReference], bytesPerSecond: Int64?) {
+    package init(_ references: [MediaReference], bytesPerSecond: Int64?) {
         resources = references.isEmpty ? nil : references.map { ReferenceDocument($0) }
         limitRate = bytesPerSecond
     }
@@ -133,13 +133,13 @@ package struct ShredDocument: Codable, Sendable {
 }
 
 /// The body of `POST /api/v1/shreds`.
-struct ShredRequest: Codable, Sendable {
+package struct ShredRequest: Codable, Sendable {
     let resources: [ReferenceDocument]
     let quick: Bool?
     /// Whether to revoke the named links to the resources; false if omitted.
     let links: Bool?
 
-    init(_ references: [MediaReference], quick: Bool, links: Bool) {
+    package init(_ references: [MediaReference], quick: Bool, links: Bool) {
         resources = references.map { ReferenceDocument($0) }
         (self.quick, self.links) = (quick, links)
     }
@@ -154,7 +154,9 @@ struct ShredRequest: Codable, Sendable {
 }
 
 /// The body of `POST /api/v1/destructions`.
-struct DestructionRequest: Codable, Sendable {
+package struct DestructionRequest: Codable, Sendable {
     /// The id of the vault to destroy. It is required so that a client cannot destroy another vault by mistake.
     let vault: String
+
+    package init(vault: String) { self.vault = vault }
 }

@@ -54,10 +54,10 @@ extension APIRoute {
         }
     }
 
-    /// Returns the least token scope that allows a method; nil if it needs no token. For a method that the route does
-    /// not support, it is `admin`.
+    /// Returns the least token scope that allows a method; nil if it needs no token. Who may read may learn which
+    /// methods there are.
     func scope(for method: String) -> AccessScope? {
-        guard let endpoint = endpoint(for: method) else { return .admin }
+        guard let endpoint = endpoint(for: method) ?? endpoint(for: "GET") else { return .admin }
         return endpoint.scope
     }
 

@@ -16,29 +16,35 @@ package struct ClientKeyOperations: KeyOperations {
     }
 
     package func generations() async throws -> [Int] {
-        try await client.keys().generations.filter { $0.state != .retired }.map(\.number)
+        try await client.call(Operations.Keys.list).generations.filter { $0.state != .retired }.map(\.number)
     }
 
-    package func rotate() async throws { _ = try await client.rotate() }
+    package func rotate() async throws { _ = try await client.call(Operations.Keys.rotate, RotationRequest()) }
 
     package func rotateRoot() async throws {
         _ = try await client.rotateRoot(unlockedBy: slots, droppingOtherSlots: dropsOtherSlots)
     }
 
-    package func revokeLinks() async throws { try await client.revokeLinks() }
+    package func revokeLinks() async throws { try await client.call(Operations.Upkeep.revokeLinks) }
 
     package func rewrap(_ tell: Tell) async throws -> Int {
-        try await client.rewrap { try await tell(Int64($0.keys), Int64($0.total)) }.unopened
+        try await client.follow(Operations.Keys.rewrap, EmptyDocument()) {
+            try await tell(Int64($0.keys), Int64($0.total))
+        }.unopened
     }
 
     package func reseal(bytesPerSecond: Int64?, _ tell: Tell) async throws -> ResealReport {
-        try await client.reseal([], bytesPerSecond: bytesPerSecond) { try await tell($0.bytes, $0.bytesTotal) }
+        try await client.follow(Operations.Keys.reseal, ResealRequest([], bytesPerSecond: bytesPerSecond)) {
+            try await tell($0.bytes, $0.bytesTotal)
+        }
     }
 
-    package func retire(_ generation: Int) async throws { _ = try await client.retire(generation) }
+    package func retire(_ generation: Int) async throws {
+        _ = try await client.call(Operations.Keys.retire, RetirementRequest(generation: generation))
+    }
 
     package func audit() async throws -> (receipts: [Receipt], isSound: Bool) {
-        let log = try await client.audit()
+        let log = try await client.call(Operations.Keys.audit, AuditSelection())
         return (log.receipts, log.isSound)
     }
 }

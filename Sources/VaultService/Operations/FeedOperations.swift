@@ -1,27 +1,32 @@
 package import MediaVault
 import VaultModel
 
-// Subscriptions, and their runs.
 extension Operations {
-    enum Feeds {
+    /// Subscriptions, and their runs.
+    package enum Feeds {
         static let all: [any AnyOperation] = [list, add, remove, sync]
 
         /// The maximum number of bytes in the body of a request that contains a list.
         private static let maxListBytes = 8 << 20
 
-        static let list = Operation<EmptyDocument, SubscriptionsDocument>(.get, "subscriptions", scope: .read) {
+        /// Returns the subscriptions.
+        package static let list = Operation<EmptyDocument, SubscriptionsDocument>(.get, "subscriptions", scope: .read) {
             _, vault, _ in
             let found = try await vault.subscriptions()
             return SubscriptionsDocument(
                 subscriptions: found.subscriptions.map(SubscriptionDocument.init), damaged: found.damaged)
         }
 
-        static let add = Operation<SubscriptionOrder, SubscriptionDocument>(.post, "subscriptions", scope: .admin) {
+        /// Adds a subscription, or changes the one with the same source.
+        package static let add = Operation<SubscriptionOrder, SubscriptionDocument>(
+            .post, "subscriptions", scope: .admin
+        ) {
             order, vault, _ in
             SubscriptionDocument(try await vault.subscribe(order.source, order.choices, tries: order.untried != true))
         }
 
-        static let remove = Operation<SubscriptionSelection, UnsubscribedDocument>(
+        /// Removes a subscription, or all subscriptions including unreadable ones, whose titles then stay.
+        package static let remove = Operation<SubscriptionSelection, UnsubscribedDocument>(
             .delete, "subscriptions", scope: .admin
         ) { selection, vault, _ in
             switch (selection.id, selection.titles, selection.all) {
@@ -38,7 +43,8 @@ extension Operations {
             }
         }
 
-        static let sync = Operation<SyncOrder, SyncDocument>(
+        /// Runs a subscription, which removes titles that are gone and adds new ones to the download queue.
+        package static let sync = Operation<SyncOrder, SyncDocument>(
             .post, "syncs", scope: .admin, maxBytes: maxListBytes
         ) { order, vault, _ in
             SyncDocument(try await run(order, in: vault, queues: true))
@@ -78,38 +84,19 @@ extension Operations {
 }
 
 /// The query of `DELETE /api/v1/subscriptions`: one subscription, or all of them.
-struct SubscriptionSelection: Codable, Sendable {
-    var id: String?
+package struct SubscriptionSelection: Codable, Sendable {
+    let id: String?
     /// Whether to remove also the titles that only this subscription brought.
-    var titles: Bool?
-    var all: Bool?
-}
+    let titles: Bool?
+    let all: Bool?
 
-extension VaultClient {
-    /// Returns the subscriptions.
-    package func subscriptions() async throws -> SubscriptionsDocument {
-        try await call(Operations.Feeds.list, EmptyDocument())
-    }
+    /// Selects the subscription with an id.
+    package init(_ id: String, titles: Bool) { (self.id, self.titles, all) = (id, titles ? true : nil, nil) }
 
-    /// Adds a subscription, or changes the one with the same source.
-    package func subscribe(_ order: SubscriptionOrder) async throws -> SubscriptionDocument {
-        try await call(Operations.Feeds.add, order)
-    }
+    private init() { (id, titles, all) = (nil, nil, true) }
 
-    /// Removes the subscription with an id.
-    ///
-    /// - Parameter titles: whether to remove also the titles that only this subscription brought.
-    package func unsubscribe(_ id: String, titles: Bool) async throws -> UnsubscribedDocument {
-        try await call(Operations.Feeds.remove, SubscriptionSelection(id: id, titles: titles ? true : nil))
-    }
-
-    /// Removes all subscriptions, including unreadable ones. Their titles stay.
-    package func unsubscribeAll() async throws -> UnsubscribedDocument {
-        try await call(Operations.Feeds.remove, SubscriptionSelection(all: true))
-    }
-
-    /// Runs a subscription, which removes titles that are gone and adds new ones to the download queue.
-    package func sync(_ order: SyncOrder) async throws -> SyncDocument { try await call(Operations.Feeds.sync, order) }
+    /// Selects all subscriptions.
+    package static let everything = SubscriptionSelection()
 }
 
 extension LocalVault {

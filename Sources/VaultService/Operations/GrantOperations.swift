@@ -2,18 +2,21 @@ import Logging
 package import MediaVault
 import VaultModel
 
-// Tokens, named links and sessions.
 extension Operations {
-    enum Grants {
+    /// Tokens, named links and sessions.
+    package enum Grants {
         static let all: [any AnyOperation] =
-            [tokens, createToken, links, sessions] + AccessGrant.Family.allCases.compactMap { revoke[$0] }
+            [tokens, createToken, links, sessions] + AccessGrant.Family.allCases.map(revoke)
 
-        static let tokens = Operation<EmptyDocument, TokensDocument>(.get, "tokens", scope: .admin) { _, vault, _ in
+        /// Returns the tokens that have not been revoked.
+        package static let tokens = Operation<EmptyDocument, TokensDocument>(.get, "tokens", scope: .admin) {
+            _, vault, _ in
             TokensDocument(
                 tokens: vault.issuedTokens.compactMap { TokenDocument($0) }, damaged: vault.unreadableGrants)
         }
 
-        static let createToken = Operation<TokenOrder, CreatedTokenDocument>(.post, "tokens", scope: .admin) {
+        /// Creates a token.
+        package static let createToken = Operation<TokenOrder, CreatedTokenDocument>(.post, "tokens", scope: .admin) {
             order, vault, caller in
             let expiry = try GrantExpiry(lifetime: order.lifetime, expires: order.expires, standard: .never)
             let issued = try await vault.createToken(
@@ -24,25 +27,23 @@ extension Operations {
             return created
         }
 
-        static let links = Operation<EmptyDocument, NamedLinksDocument>(.get, "links", scope: .admin) { _, vault, _ in
+        /// Returns the named links that have not been revoked.
+        package static let links = Operation<EmptyDocument, NamedLinksDocument>(.get, "links", scope: .admin) {
+            _, vault, _ in
             NamedLinksDocument(
                 links: vault.issuedLinks.compactMap { NamedLinkDocument($0) }, damaged: vault.unreadableGrants)
         }
 
-        static let sessions = Operation<EmptyDocument, SessionsDocument>(.get, "sessions", scope: .admin) {
+        /// Returns the browser sessions that have not ended.
+        package static let sessions = Operation<EmptyDocument, SessionsDocument>(.get, "sessions", scope: .admin) {
             _, vault, _ in
             SessionsDocument(
                 sessions: vault.issued(.sessions).compactMap { SessionDocument($0, among: vault.viewers) },
                 damaged: vault.unreadableGrants)
         }
 
-        /// Revokes grants of a family.
-        static let revoke = Dictionary(
-            uniqueKeysWithValues: AccessGrant.Family.allCases.map { ($0, revocation(of: $0)) })
-
-        private static func revocation(
-            of family: AccessGrant.Family
-        ) -> Operation<GrantSelection, RevocationDocument> {
+        /// Revokes the token, set of named links or session with an id, or the whole family.
+        package static func revoke(_ family: AccessGrant.Family) -> Operation<GrantSelection, RevocationDocument> {
             Operation(.delete, family.path, scope: .admin) { selection, vault, caller in
                 let count: Int
                 switch (selection.id, selection.all) {
@@ -67,9 +68,12 @@ extension Operations {
 }
 
 /// The query of a request that revokes grants: one of them, or all of a family.
-struct GrantSelection: Codable, Sendable {
-    var id: String?
-    var all: Bool?
+package struct GrantSelection: Codable, Sendable {
+    let id: String?
+    let all: Bool?
+
+    /// - Parameter id: the id of the grant; nil for the whole family.
+    package init(id: String?) { (self.id, all) = (id, id == nil ? true : nil) }
 }
 
 extension AccessGrant.Family {
@@ -80,32 +84,5 @@ extension AccessGrant.Family {
         case .links: "links"
         case .sessions: "sessions"
         }
-    }
-}
-
-extension VaultClient {
-    /// Returns the tokens that have not been revoked.
-    package func tokens() async throws -> TokensDocument { try await call(Operations.Grants.tokens, EmptyDocument()) }
-
-    /// Creates a token.
-    package func createToken(_ order: TokenOrder) async throws -> CreatedTokenDocument {
-        try await call(Operations.Grants.createToken, order)
-    }
-
-    /// Returns the named links that have not been revoked.
-    package func links() async throws -> NamedLinksDocument {
-        try await call(Operations.Grants.links, EmptyDocument())
-    }
-
-    /// Returns the browser sessions that have not ended.
-    package func sessions() async throws -> SessionsDocument {
-        try await call(Operations.Grants.sessions, EmptyDocument())
-    }
-
-    /// Revokes the token, set of named links or session with an id, or the whole family if the id is nil.
-    package func revoke(_ family: AccessGrant.Family, id: String?) async throws -> RevocationDocument {
-        let selection = GrantSelection(id: id, all: id == nil ? true : nil)
-        guard let operation = Operations.Grants.revoke[family] else { throw VaultError(.closed, "no such family") }
-        return try await call(operation, selection)
     }
 }

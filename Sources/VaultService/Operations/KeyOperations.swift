@@ -1,18 +1,21 @@
 package import MediaVault
 import VaultModel
 
-// The key lifecycle, and the audit log.
 extension Operations {
-    enum Keys {
+    /// The key lifecycle, and the audit log.
+    package enum Keys {
         static let all: [any AnyOperation] = [
             list, rotate, rewrap, retire, reseal, shred, keyring, changeKeyring, audit, destroy,
         ]
 
-        static let list = Operation<EmptyDocument, KeysDocument>(.get, "keys", scope: .admin) { _, vault, _ in
+        /// Returns the state of the keys.
+        package static let list = Operation<EmptyDocument, KeysDocument>(.get, "keys", scope: .admin) { _, vault, _ in
             KeysDocument(try await vault.keys.report())
         }
 
-        static let rotate = Operation<RotationRequest, KeysDocument>(.post, "rotations", scope: .admin) {
+        /// Creates a generation for new resources, replaces the root key, or changes the locator, and returns the new state
+        /// of the keys.
+        package static let rotate = Operation<RotationRequest, KeysDocument>(.post, "rotations", scope: .admin) {
             order, vault, caller in
             try order.check()
             if order.locator == true { return KeysDocument(try await vault.keys.changeLocator()) }
@@ -38,18 +41,21 @@ extension Operations {
                 try await vault.keys.rotateRoot(unlockedBy: unlocks, droppingOtherSlots: droppingOtherSlots))
         }
 
-        static let rewrap = LongOperation<EmptyDocument, RewrapProgress, RewrapReport>(
+        /// Rewraps every resource key under the current generation.
+        package static let rewrap = LongOperation<EmptyDocument, RewrapProgress, RewrapReport>(
             .post, "rewraps", scope: .admin
         ) { _, vault, _ in
             { tell in try await report(of: vault.keys.rewrap(), \.report, tell) }
         }
 
-        static let retire = Operation<RetirementRequest, KeysDocument>(.post, "retirements", scope: .admin) {
+        /// Retires a generation that nothing needs any more, and returns the new state of the keys.
+        package static let retire = Operation<RetirementRequest, KeysDocument>(.post, "retirements", scope: .admin) {
             order, vault, _ in
             KeysDocument(try await vault.keys.retire(order.generation))
         }
 
-        static let reseal = LongOperation<ResealRequest, ResealProgress, ResealReport>(
+        /// Reseals resources under new keys, or all resources if the list is empty.
+        package static let reseal = LongOperation<ResealRequest, ResealProgress, ResealReport>(
             .post, "reseals", scope: .admin
         ) { order, vault, _ in
             let references = try await order.references(in: vault)
@@ -59,7 +65,9 @@ extension Operations {
             }
         }
 
-        static let shred = Operation<ShredRequest, ShredDocument>(.post, "shreds", scope: .admin) { order, vault, _ in
+        /// Shreds resources, so that the keyring opens no old copy of their rows.
+        package static let shred = Operation<ShredRequest, ShredDocument>(.post, "shreds", scope: .admin) {
+            order, vault, _ in
             let references = try await order.references(in: vault)
             var named: [[AccessGrant]] = []
             for reference in order.links == true ? references : [] {
@@ -71,23 +79,31 @@ extension Operations {
             return ShredDocument(report)
         }
 
-        static let keyring = Operation<EmptyDocument, KeyringSummary>(.get, "keyring", scope: .admin) { _, vault, _ in
+        /// Returns a summary of the slots in the keyring file.
+        package static let keyring = Operation<EmptyDocument, KeyringSummary>(.get, "keyring", scope: .admin) {
+            _, vault, _ in
             try await vault.keys.summary()
         }
 
-        static let changeKeyring = Operation<KeyringOrder, EmptyDocument>(.post, "keyring", scope: .admin) {
+        /// Changes the keyring, which the caller has unlocked.
+        package static let changeKeyring = Operation<KeyringOrder, EmptyDocument>(.post, "keyring", scope: .admin) {
             order, vault, _ in
             try await vault.keys.carryOut(order)
             return EmptyDocument()
         }
 
-        static let audit = Operation<AuditSelection, AuditReport>(.get, "audit", scope: .admin) { selection, vault, _ in
+        /// Returns the audit log and the result of checking it.
+        package static let audit = Operation<AuditSelection, AuditReport>(.get, "audit", scope: .admin) {
+            selection, vault, _ in
             guard selection.id != nil || selection.url != nil else { return try await vault.keys.audit() }
             let document = ReferenceDocument(id: selection.id, url: selection.url)
             return try await vault.keys.audit(about: [document.reference(in: vault)])
         }
 
-        static let destroy = Operation<DestructionRequest, DestructionReport>(.post, "destructions", scope: .admin) {
+        /// Makes the whole vault permanently unreadable.
+        package static let destroy = Operation<DestructionRequest, DestructionReport>(
+            .post, "destructions", scope: .admin
+        ) {
             order, vault, _ in
             try await vault.destroy(vaultID: order.vault)
         }
@@ -109,9 +125,12 @@ extension Operations {
 }
 
 /// The query of `GET /api/v1/audit`: one resource, or none for the whole log.
-struct AuditSelection: Codable, Sendable {
-    var id: TitleID?
-    var url: String?
+package struct AuditSelection: Codable, Sendable {
+    let id: TitleID?
+    let url: String?
+
+    /// Selects the whole log.
+    package init() { (id, url) = (nil, nil) }
 }
 
 /// The named links to titles that are removed or shredded.
@@ -135,59 +154,5 @@ enum RemovedLinks {
         var known: Set<GrantID> = []
         let each = links.filter { known.insert($0.id).inserted }
         if !each.isEmpty { try await vault.revoke(each) }
-    }
-}
-
-extension VaultClient {
-    /// Returns the state of the keys.
-    package func keys() async throws -> KeysDocument { try await call(Operations.Keys.list, EmptyDocument()) }
-
-    /// Creates a generation for new resources, and returns the new state of the keys.
-    package func rotate() async throws -> KeysDocument { try await call(Operations.Keys.rotate, RotationRequest()) }
-
-    /// Changes the locator, and with it all resource ids, and returns the new state of the keys.
-    package func changeLocator() async throws -> KeysDocument {
-        try await call(Operations.Keys.rotate, RotationRequest(locator: true))
-    }
-
-    /// Rewraps every resource key under the current generation.
-    package func rewrap(progress: (RewrapProgress) async throws -> Void) async throws -> RewrapReport {
-        try await follow(Operations.Keys.rewrap, EmptyDocument(), progress)
-    }
-
-    /// Retires a generation that nothing needs any more, and returns the new state of the keys.
-    package func retire(_ generation: Int) async throws -> KeysDocument {
-        try await call(Operations.Keys.retire, RetirementRequest(generation: generation))
-    }
-
-    /// Reseals resources under new keys, or all resources if the list is empty.
-    package func reseal(
-        _ references: [MediaReference], bytesPerSecond: Int64?, progress: (ResealProgress) async throws -> Void
-    ) async throws -> ResealReport {
-        try await follow(
-            Operations.Keys.reseal, ResealRequest(references, bytesPerSecond: bytesPerSecond), progress)
-    }
-
-    /// Shreds resources, so that the keyring opens no old copy of their rows.
-    ///
-    /// - Parameter links: whether to revoke the named links to the shredded resources.
-    package func shred(_ references: [MediaReference], quick: Bool, links: Bool) async throws -> ShredDocument {
-        try await call(Operations.Keys.shred, ShredRequest(references, quick: quick, links: links))
-    }
-
-    /// Returns a summary of the slots in the keyring file.
-    package func keyring() async throws -> KeyringSummary { try await call(Operations.Keys.keyring, EmptyDocument()) }
-
-    /// Changes the keyring, which the caller has unlocked.
-    package func carryOut(_ order: KeyringOrder) async throws {
-        _ = try await call(Operations.Keys.changeKeyring, order)
-    }
-
-    /// Returns the audit log and the result of checking it.
-    package func audit() async throws -> AuditReport { try await call(Operations.Keys.audit, AuditSelection()) }
-
-    /// Makes the whole vault permanently unreadable.
-    package func destroy(vaultID: String) async throws -> DestructionReport {
-        try await call(Operations.Keys.destroy, DestructionRequest(vault: vaultID))
     }
 }

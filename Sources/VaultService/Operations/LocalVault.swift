@@ -11,10 +11,12 @@ package struct LocalVault: VaultClient {
 
     package init(_ vault: Vault) { self.vault = vault }
 
+    @discardableResult
     package func call<Input, Output>(_ operation: Operation<Input, Output>, _ input: Input) async throws -> Output {
         try await operation.run(input, vault, .local)
     }
 
+    @discardableResult
     package func follow<Input, Progress, Output>(
         _ operation: LongOperation<Input, Progress, Output>, _ input: Input,
         _ progress: (Progress) async throws -> Void

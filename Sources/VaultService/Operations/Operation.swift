@@ -93,7 +93,7 @@ extension LongOperation: AnyOperation {
 }
 
 /// The operations of the API, each with its feature.
-enum Operations {
+package enum Operations {
     static let all: [any AnyOperation] = Upkeep.all + Keys.all + Grants.all + Viewers.all + Feeds.all
 
     /// Returns the operation that answers a request; nil if its answer is no document.

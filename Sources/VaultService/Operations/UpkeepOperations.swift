@@ -1,23 +1,27 @@
 package import MediaVault
 import VaultModel
 
-// The state of the vault, its settings, and what keeps it within its limits and whole.
 extension Operations {
-    enum Upkeep {
+    /// The state of the vault, its settings, and what keeps it within its limits and whole.
+    package enum Upkeep {
         static let all: [any AnyOperation] = [
             status, readiness, settings, changeSettings, prune, evictions, verify, revokeLinks,
         ]
 
-        static let status = Operation<EmptyDocument, StatusDocument>(.get, "status", scope: .read) { _, vault, _ in
+        /// Returns the vault's counts and state.
+        package static let status = Operation<EmptyDocument, StatusDocument>(.get, "status", scope: .read) {
+            _, vault, _ in
             StatusDocument(try await vault.status())
         }
 
-        static let readiness = Operation<ReadinessSelection, ReadinessReport>(.get, "readiness", scope: .read) {
+        /// Returns whether titles will play without the network, and the reasons for those that will not.
+        package static let readiness = Operation<ReadinessSelection, ReadinessReport>(.get, "readiness", scope: .read) {
             selection, vault, _ in
             try await vault.readiness(selection.options)
         }
 
-        static let settings = Operation<EmptyDocument, SettingsDocument>(.get, "settings", scope: .read) {
+        /// Returns the vault's settings.
+        package static let settings = Operation<EmptyDocument, SettingsDocument>(.get, "settings", scope: .read) {
             _, vault, caller in
             try await settings(of: vault, for: caller)
         }
@@ -29,7 +33,10 @@ extension Operations {
             return caller.isControl ? settings : settings.withoutPrograms
         }
 
-        static let changeSettings = Operation<SettingsChange, SettingsDocument>(.patch, "settings", scope: .admin) {
+        /// Changes the vault's settings, and returns the new ones.
+        package static let changeSettings = Operation<SettingsChange, SettingsDocument>(
+            .patch, "settings", scope: .admin
+        ) {
             change, vault, caller in
             // A token must not let a client run programs as the service's user.
             guard caller.isControl || !change.changesPrograms else {
@@ -67,7 +74,9 @@ extension Operations {
             return try await settings(of: vault, for: caller)
         }
 
-        static let prune = Operation<LimitsDocument, PruneReport>(.post, "prunes", scope: .admin) { limits, vault, _ in
+        /// Evicts bytes once, so as to meet the given limits, or the vault's own limits if none are given.
+        package static let prune = Operation<LimitsDocument, PruneReport>(.post, "prunes", scope: .admin) {
+            limits, vault, _ in
             try limits.check()
             var wanted = limits.namesAny ? limits.applied() : nil
             // In a one-time prune, limits that are not given do not apply. A given `minFree` of `default` is resolved
@@ -76,12 +85,15 @@ extension Operations {
             return try await vault.prune(wanted, isDryRun: limits.dryRun ?? false)
         }
 
-        static let evictions = Operation<EvictionSelection, EvictionsDocument>(.get, "evictions", scope: .read) {
+        /// Returns what the limits would evict next.
+        package static let evictions = Operation<EvictionSelection, EvictionsDocument>(.get, "evictions", scope: .read)
+        {
             selection, vault, _ in
             EvictionsDocument(try await vault.evictionForecast(limit: selection.limit ?? 20))
         }
 
-        static let verify = LongOperation<VerificationRequest, VerifyProgress, VerifyReport>(
+        /// Opens every block, or those of a sample of segments, and repairs damage if the options request it.
+        package static let verify = LongOperation<VerificationRequest, VerifyProgress, VerifyReport>(
             .post, "verifications", scope: .admin
         ) { order, vault, _ in
             try order.options.check(isOwner: true)
@@ -89,7 +101,8 @@ extension Operations {
             return { tell in try await report(of: vault.verify(order.options, of: references), \.report, tell) }
         }
 
-        static let revokeLinks = Operation<EmptyDocument, EmptyDocument>(.post, "revocations", scope: .admin) {
+        /// Revokes all playback links and tokens that have been created so far.
+        package static let revokeLinks = Operation<EmptyDocument, EmptyDocument>(.post, "revocations", scope: .admin) {
             _, vault, _ in
             try await vault.keys.revokeLinks()
             return EmptyDocument()
@@ -98,7 +111,7 @@ extension Operations {
 }
 
 /// The query of `GET /api/v1/readiness`.
-struct ReadinessSelection: Codable, Sendable {
+package struct ReadinessSelection: Codable, Sendable {
     /// The titles that must be ready.
     enum Titles: String, Codable, CaseIterable { case pinned, downloaded }
 
@@ -106,7 +119,7 @@ struct ReadinessSelection: Codable, Sendable {
     let verifiedWithin: Int64?
     let titles: Titles?
 
-    init(_ options: ReadinessOptions) {
+    package init(_ options: ReadinessOptions) {
         (until, verifiedWithin) = (options.until, options.verifiedWithin)
         titles = options.hasDownloads ? .downloaded : nil
     }
@@ -119,44 +132,7 @@ struct ReadinessSelection: Codable, Sendable {
 }
 
 /// The query of `GET /api/v1/evictions`.
-struct EvictionSelection: Codable, Sendable {
+package struct EvictionSelection: Codable, Sendable {
     /// The maximum number of titles.
     let limit: Int?
-}
-
-extension VaultClient {
-    /// Returns the vault's counts and state.
-    package func status() async throws -> StatusDocument { try await call(Operations.Upkeep.status, EmptyDocument()) }
-
-    /// Returns whether titles will play without the network, and the reasons for those that will not.
-    package func readiness(_ options: ReadinessOptions) async throws -> ReadinessReport {
-        try await call(Operations.Upkeep.readiness, ReadinessSelection(options))
-    }
-
-    /// Returns the vault's settings.
-    package func settings() async throws -> SettingsDocument {
-        try await call(Operations.Upkeep.settings, EmptyDocument())
-    }
-
-    /// Changes the vault's settings, and returns the new ones.
-    package func change(_ change: SettingsChange) async throws -> SettingsDocument {
-        try await call(Operations.Upkeep.changeSettings, change)
-    }
-
-    /// Evicts bytes once, so as to meet the given limits, or the vault's own limits if none are given.
-    package func prune(_ limits: LimitsDocument) async throws -> PruneReport {
-        try await call(Operations.Upkeep.prune, limits)
-    }
-
-    /// Opens every block, or those of a sample of segments, and repairs damage if the options request it.
-    ///
-    /// - Parameter references: the resources to check, including all parts of a title; empty to check everything.
-    package func verify(
-        _ options: VerifyOptions, of references: [MediaReference], progress: (VerifyProgress) async throws -> Void
-    ) async throws -> VerifyReport {
-        try await follow(Operations.Upkeep.verify, VerificationRequest(options, of: references), progress)
-    }
-
-    /// Revokes all playback links and tokens that have been created so far.
-    package func revokeLinks() async throws { _ = try await call(Operations.Upkeep.revokeLinks, EmptyDocument()) }
 }

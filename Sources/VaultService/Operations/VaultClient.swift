@@ -3,9 +3,11 @@ package import MediaVault
 /// The operations on a vault, performed by this process or by the service that owns the vault.
 package protocol VaultClient: Sendable {
     /// Performs an operation.
+    @discardableResult
     func call<Input, Output>(_ operation: Operation<Input, Output>, _ input: Input) async throws -> Output
 
     /// Performs an operation that takes long, and reports its progress.
+    @discardableResult
     func follow<Input, Progress, Output>(
         _ operation: LongOperation<Input, Progress, Output>, _ input: Input,
         _ progress: (Progress) async throws -> Void
@@ -101,6 +103,12 @@ package protocol VaultClient: Sendable {
 }
 
 extension VaultClient {
+    /// Performs an operation that needs no input.
+    @discardableResult
+    package func call<Output>(_ operation: Operation<EmptyDocument, Output>) async throws -> Output {
+        try await call(operation, EmptyDocument())
+    }
+
     /// Passes each resource to `take`, in no meaningful order.
     ///
     /// - Returns: the number of resources that were omitted because their rows fail authentication.

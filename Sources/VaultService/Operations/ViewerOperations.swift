@@ -2,18 +2,21 @@ import Logging
 import MediaVault
 import VaultModel
 
-// Viewers, and the titles that are shared with them.
 extension Operations {
-    enum Viewers {
+    /// Viewers, and the titles that are shared with them.
+    package enum Viewers {
         static let all: [any AnyOperation] = [list, add, change, remove, shares, share]
 
-        static let list = Operation<EmptyDocument, ViewersDocument>(.get, "viewers", scope: .admin) { _, vault, _ in
+        /// Returns the viewers.
+        package static let list = Operation<EmptyDocument, ViewersDocument>(.get, "viewers", scope: .admin) {
+            _, vault, _ in
             let viewers = vault.viewers
             return ViewersDocument(
                 viewers: viewers.all.map { document($0, vault) }, damaged: viewers.unreadableCount)
         }
 
-        static let add = Operation<ViewerOrder, ViewerDocument>(.post, "viewers", scope: .admin) {
+        /// Adds a viewer.
+        package static let add = Operation<ViewerOrder, ViewerDocument>(.post, "viewers", scope: .admin) {
             order, vault, caller in
             let added = document(
                 try await vault.viewers.add(order.name, pin: order.pin, sharesAll: order.sharesAll ?? false), vault)
@@ -21,7 +24,8 @@ extension Operations {
             return added
         }
 
-        static let change = Operation<ViewerChange, ViewerDocument>(.patch, "viewers", scope: .admin) {
+        /// Changes those properties of a viewer that the change names.
+        package static let change = Operation<ViewerChange, ViewerDocument>(.patch, "viewers", scope: .admin) {
             change, vault, _ in
             guard change.pin == nil || change.hasPIN != false else {
                 throw VaultError(
@@ -42,7 +46,8 @@ extension Operations {
             return document(changed, vault)
         }
 
-        static let remove = Operation<ViewerSelection, EmptyDocument>(.delete, "viewers", scope: .admin) {
+        /// Removes the viewer with an id.
+        package static let remove = Operation<ViewerSelection, EmptyDocument>(.delete, "viewers", scope: .admin) {
             selection, vault, caller in
             guard let text = selection.id else {
                 throw VaultError(.invalidArgument, "the query must have the id of a viewer; list the viewers")
@@ -55,14 +60,18 @@ extension Operations {
             return EmptyDocument()
         }
 
-        static let shares = Operation<EmptyDocument, SharesDocument>(.get, "shares", scope: .admin) { _, vault, _ in
+        /// Returns the titles that are shared individually, and the viewers with whom they are shared.
+        package static let shares = Operation<EmptyDocument, SharesDocument>(.get, "shares", scope: .admin) {
+            _, vault, _ in
             SharesDocument(
                 shares: vault.viewers.shares.map {
                     ShareDocument(id: $0.title, viewers: $0.viewers.map(\.hex).sorted())
                 })
         }
 
-        static let share = Operation<ShareOrder, SharedDocument>(.post, "shares", scope: .admin) { order, vault, _ in
+        /// Shares titles with one viewer or with all viewers, or stops sharing them.
+        package static let share = Operation<ShareOrder, SharedDocument>(.post, "shares", scope: .admin) {
+            order, vault, _ in
             guard (1...ShareOrder.maxCount).contains(order.resources.count) else {
                 throw VaultError(.invalidArgument, "resources must name 1 to \(ShareOrder.maxCount) titles")
             }
@@ -85,34 +94,8 @@ extension Operations {
 }
 
 /// The query of `DELETE /api/v1/viewers`.
-struct ViewerSelection: Codable, Sendable { var id: String? }
+package struct ViewerSelection: Codable, Sendable {
+    let id: String?
 
-extension VaultClient {
-    /// Returns the viewers.
-    package func viewers() async throws -> ViewersDocument {
-        try await call(Operations.Viewers.list, EmptyDocument())
-    }
-
-    /// Adds a viewer.
-    package func addViewer(_ order: ViewerOrder) async throws -> ViewerDocument {
-        try await call(Operations.Viewers.add, order)
-    }
-
-    /// Changes those properties of a viewer that the change names.
-    package func changeViewer(_ change: ViewerChange) async throws -> ViewerDocument {
-        try await call(Operations.Viewers.change, change)
-    }
-
-    /// Removes the viewer with an id.
-    package func removeViewer(_ id: String) async throws {
-        _ = try await call(Operations.Viewers.remove, ViewerSelection(id: id))
-    }
-
-    /// Returns the titles that are shared individually, and the viewers with whom they are shared.
-    package func shares() async throws -> SharesDocument { try await call(Operations.Viewers.shares, EmptyDocument()) }
-
-    /// Shares titles with one viewer or with all viewers, or stops sharing them.
-    package func share(_ order: ShareOrder) async throws -> SharedDocument {
-        try await call(Operations.Viewers.share, order)
-    }
+    package init(_ id: String) { self.id = id }
 }

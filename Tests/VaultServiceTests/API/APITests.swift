@@ -110,7 +110,9 @@ struct APITests {
         try await serving { service, url in
             for try await _ in service.vault.download(url) {}
             let served = RemoteVault(ControlClient(folder: service.folder))
-            let report = try await served.reseal([MediaReference(url)], bytesPerSecond: 50_000_000) { _ in }
+            let report = try await served.follow(
+                Operations.Keys.reseal, ResealRequest([MediaReference(url)], bytesPerSecond: 50_000_000)
+            ) { _ in }
             #expect(report.resources == 1 && report.bytes == 1_000_000 && report.problems == 0)
             let named = #"{"resources":[{"url":"\#(url.absoluteString)"},{"url":"http://a.example/none"}]}"#
             try fits(try await service.control("POST", "/api/v1/shreds", body: named), "Shred")

@@ -35,17 +35,21 @@ struct KeysTests {
     func acts() async throws {
         try await serving { [title] service, url, _ in
             let vault = client(service)
-            #expect(try await vault.rotate().generations.map(\.resources) == [1, 0])
-            let refused = await #expect(throws: VaultError.self) { try await vault.retire(1) }
+            #expect(
+                try await vault.call(Operations.Keys.rotate, RotationRequest()).generations.map(\.resources) == [1, 0])
+            let refused = await #expect(throws: VaultError.self) {
+                try await vault.call(Operations.Keys.retire, RetirementRequest(generation: 1))
+            }
             #expect(refused?.code == .inUse && refused?.hint == .rewrap)
             var steps: [RewrapProgress] = []
-            let report = try await vault.rewrap { steps.append($0) }
+            let report = try await vault.follow(Operations.Keys.rewrap, EmptyDocument()) { steps.append($0) }
             #expect(report.generation == 2 && report.keys == 1 && report.unopened == 0 && steps.last?.total == 1)
-            let proof = try await vault.retire(1)
+            let proof = try await vault.call(Operations.Keys.retire, RetirementRequest(generation: 1))
             #expect(proof.generations.map(\.state) == [.retired, .current])
-            #expect(try await vault.keys() == proof)
+            #expect(try await vault.call(Operations.Keys.list) == proof)
             #expect(proof.generations.map(\.bytes) == [0, 500_000])
-            #expect(try await vault.changeLocator().locatorChanging == false)
+            #expect(
+                try await vault.call(Operations.Keys.rotate, RotationRequest(locator: true)).locatorChanging == false)
             let played = try #require(try await service.ask("GET", url))
             #expect(played.head.status == 200 && title.media.matches(played.body, at: 0))
         }
@@ -54,11 +58,11 @@ struct KeysTests {
     @Test("An interrupted reseal is reported with its remaining work, as described")
     func unfinished() async throws {
         try await serving(long) { service, _, _ in
-            #expect(try await client(service).keys().reseal == nil)
+            #expect(try await client(service).call(Operations.Keys.list).reseal == nil)
             // Stops after the first segment, so the second or the third is left.
             for try await step in service.vault.keys.reseal(bytesPerSecond: 4_000_000)
             where step.bytes >= SegmentDescription.maxBytes { break }
-            let keys = try await client(service).keys()
+            let keys = try await client(service).call(Operations.Keys.list)
             let rest = try #require(keys.reseal)
             #expect(rest.isDue && rest.resources == 1 && keys.shreds == 0)
             #expect((1...20_000_000 - SegmentDescription.maxBytes).contains(rest.bytes))
@@ -71,7 +75,9 @@ struct KeysTests {
     func secondAct() async throws {
         try await serving { service, _, _ in
             let error = try await service.vault.keys.lock.exclusively(.reseal) {
-                await #expect(throws: VaultError.self) { try await client(service).rotate() }
+                await #expect(throws: VaultError.self) {
+                    try await client(service).call(Operations.Keys.rotate, RotationRequest())
+                }
             }
             #expect(error?.code == .busy && error?.message.contains("a reseal is running") == true)
         }

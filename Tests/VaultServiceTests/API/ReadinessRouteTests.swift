@@ -15,15 +15,19 @@ struct ReadinessRouteTests {
         let (url, test) = (origin.url("/film"), try await TestVault())
         try await RunningService.run(over: test, hasControl: true) { service in
             let client = RemoteVault(ControlClient(folder: service.folder))
-            #expect(try await client.readiness(ReadinessOptions()).findings.first?.cause == .nothingChecked)
+            #expect(
+                try await client.call(Operations.Upkeep.readiness, ReadinessSelection(ReadinessOptions())).findings
+                    .first?.cause == .nothingChecked)
             try await client.download(MediaReference(url), DownloadOptions()) { _ in }
             try await client.pin(MediaReference(url))
-            _ = try await client.verify(VerifyOptions(), of: []) { _ in }
+            _ = try await client.follow(Operations.Upkeep.verify, VerificationRequest(VerifyOptions(), of: [])) { _ in }
             let options = ReadinessOptions(until: Timestamp(seconds: 4_000_000_000), hasDownloads: true)
-            let report = try await client.readiness(options)
+            let report = try await client.call(Operations.Upkeep.readiness, ReadinessSelection(options))
             #expect(report.isReady && report.titles == 1 && report.bytes == 500_000 && report.until == options.until)
-            _ = try await client.createToken(TokenOrder(.play, name: "tv", .after(60)))
-            #expect(try await client.readiness(options).findings.map(\.cause) == [.accessEnds])
+            _ = try await client.call(Operations.Grants.createToken, TokenOrder(.play, name: "tv", .after(60)))
+            #expect(
+                try await client.call(Operations.Upkeep.readiness, ReadinessSelection(options)).findings.map(\.cause)
+                    == [.accessEnds])
             let answer = try await service.authorized("GET", "/api/v1/readiness?verifiedWithin=60&titles=pinned")
             #expect(answer.head.status == 200)
             #expect(try SchemaCheck.faults(of: answer.body, "Readiness") == [])

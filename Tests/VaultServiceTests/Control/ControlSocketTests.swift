@@ -47,7 +47,7 @@ struct ControlSocketTests {
         let test = try await TestVault(folder: String(repeating: "long-", count: 40))
         try await RunningService.run(over: test, hasControl: true) { service in
             #expect(service.folder.utf8.count > 200)
-            let status = try await RemoteVault(ControlClient(folder: service.folder)).status()
+            let status = try await RemoteVault(ControlClient(folder: service.folder)).call(Operations.Upkeep.status)
             #expect(status.resources == 0)
         }
     }
@@ -217,10 +217,12 @@ struct ControlSocketTests {
     func gone() async throws {
         let test = try await TestVault()
         let served = RemoteVault(ControlClient(folder: test.place.folder))
-        await #expect(throws: ServiceGone.self) { try await served.status() }
-        try await RunningService.run(over: test, hasControl: true) { _ in _ = try await served.status() }
+        await #expect(throws: ServiceGone.self) { try await served.call(Operations.Upkeep.status) }
+        try await RunningService.run(over: test, hasControl: true) { _ in
+            _ = try await served.call(Operations.Upkeep.status)
+        }
         // After the service has answered once, its end is reported as an error.
-        let error = await #expect(throws: VaultError.self) { try await served.status() }
+        let error = await #expect(throws: VaultError.self) { try await served.call(Operations.Upkeep.status) }
         #expect(error?.code == .closed)
     }
 }

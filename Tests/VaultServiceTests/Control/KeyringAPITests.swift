@@ -12,7 +12,7 @@ struct KeyringAPITests {
             let answer = try await service.control("GET", "/api/v1/keyring")
             #expect(answer.head.status == 200)
             #expect(try SchemaCheck.faults(of: answer.body, "Keyring") == [])
-            let listing = try await RemoteVault(ControlClient(folder: service.folder)).keyring()
+            let listing = try await RemoteVault(ControlClient(folder: service.folder)).call(Operations.Keys.keyring)
             #expect(listing.slots.map(\.method) == ["key-file"] && listing.revision == 1)
             #expect(!String(decoding: answer.body, as: UTF8.self).contains("rootKey"))
         }
@@ -26,7 +26,9 @@ struct KeyringAPITests {
         let forged = try await stranger.orders().adding(NewSlot(other))
         try await RunningService.run(over: test, hasControl: true) { service in
             let served = RemoteVault(ControlClient(folder: service.folder))
-            let refused = await #expect(throws: VaultError.self) { try await served.carryOut(forged) }
+            let refused = await #expect(throws: VaultError.self) {
+                try await served.call(Operations.Keys.changeKeyring, forged)
+            }
             #expect(refused?.code == .wrongKey)
             let text = try JSONText.of(forged)
             let withToken = try #require(
@@ -37,10 +39,12 @@ struct KeyringAPITests {
                         "Content-Type": "application/json",
                     ], body: text))
             #expect(withToken.head.status == 400)
-            try await served.carryOut(order)
-            let again = await #expect(throws: VaultError.self) { try await served.carryOut(order) }
+            try await served.call(Operations.Keys.changeKeyring, order)
+            let again = await #expect(throws: VaultError.self) {
+                try await served.call(Operations.Keys.changeKeyring, order)
+            }
             #expect(again?.code == .olderKeyring)
-            #expect(try await served.keyring().slots.count == 2)
+            #expect(try await served.call(Operations.Keys.keyring).slots.count == 2)
             let malformed = try await service.control("POST", "/api/v1/keyring", body: #"{"act":"add"}"#)
             #expect(malformed.head.status == 400)
         }

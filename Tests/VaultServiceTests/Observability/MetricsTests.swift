@@ -103,7 +103,9 @@ struct MetricsTests {
         try await service.vault.setLimits(StorageLimits(maxSize: 1 << 30, maxAge: 86_400))
         _ = try await service.client().ask("GET", "/healthz", host: service.host)
         let served = RemoteVault(ControlClient(folder: service.folder))
-        #expect(try await served.verify(VerifyOptions(), of: []) { _ in }.isSound)
+        #expect(
+            try await served.follow(Operations.Upkeep.verify, VerificationRequest(VerifyOptions(), of: [])) { _ in }
+                .isSound)
     }
 
     private func text(of service: RunningService) async throws -> String {
@@ -115,14 +117,16 @@ struct MetricsTests {
         try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
             try await service.vault.setLimits(StorageLimits(maxSize: 1 << 30, maxAge: 86_400, minFree: 5))
             let served = RemoteVault(ControlClient(folder: service.folder))
-            _ = try await served.verify(VerifyOptions(sample: 50), of: []) { _ in }
+            _ = try await served.follow(
+                Operations.Upkeep.verify, VerificationRequest(VerifyOptions(sample: 50), of: [])
+            ) { _ in }
             let before = try await scrape(service)
             #expect(before["mediavault_last_verify_timestamp_seconds"] == nil)
             #expect(before["mediavault_max_size_bytes"] == 1_073_741_824)
             #expect(before["mediavault_max_age_seconds"] == 86_400)
             #expect(before["mediavault_min_free_bytes"] == 5)
             let began = Date().timeIntervalSince1970.rounded(.down)
-            _ = try await served.verify(VerifyOptions(), of: []) { _ in }
+            _ = try await served.follow(Operations.Upkeep.verify, VerificationRequest(VerifyOptions(), of: [])) { _ in }
             let after = try await scrape(service)
             #expect(after["mediavault_last_verify_timestamp_seconds"] ?? 0 >= began)
             #expect(after["mediavault_last_verify_sound"] == 1)

@@ -21,12 +21,12 @@ struct LogWatcherTests {
         let (order, forged) = (try await test.orders().adding(slot), try await stranger.orders().adding(slot))
         try await RunningService.run(over: test, hasControl: true, logger: recorder.logger) { service in
             let served = RemoteVault(ControlClient(folder: service.folder))
-            await #expect(throws: VaultError.self) { try await served.carryOut(forged) }
-            try await served.carryOut(order)
-            _ = try await served.rotate()
-            _ = try await served.rewrap { _ in }
-            _ = try await served.retire(1)
-            try await served.revokeLinks()
+            await #expect(throws: VaultError.self) { try await served.call(Operations.Keys.changeKeyring, forged) }
+            try await served.call(Operations.Keys.changeKeyring, order)
+            _ = try await served.call(Operations.Keys.rotate, RotationRequest())
+            _ = try await served.follow(Operations.Keys.rewrap, EmptyDocument()) { _ in }
+            _ = try await served.call(Operations.Keys.retire, RetirementRequest(generation: 1))
+            try await served.call(Operations.Upkeep.revokeLinks)
             try await served.lock()
             try await served.lock()
         }
