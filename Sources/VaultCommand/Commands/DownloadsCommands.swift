@@ -225,7 +225,8 @@ struct QueueArguments: ParsableArguments {
                     } else {
                         names.isEmpty ? .all : .titles(try await Self.ids(of: names, contentID, in: vault))
                     }
-                return try await vault.changeDownloads(act, of: selection)
+                return try await vault.call(
+                    Operations.Titles.changeDownloads, DownloadChange(act, of: selection))
             }
         }
         try await StandardOutput.shared.write(

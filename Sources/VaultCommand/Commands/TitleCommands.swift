@@ -12,7 +12,7 @@ struct PinCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await titles.act(to: "pin") { vault, reference in
-            try await vault.pin(reference)
+            try await vault.call(Operations.Titles.pin, ReferenceDocument(reference))
             return TitleRecord.Outcome(sentence: "pinned")
         }
     }
@@ -27,7 +27,7 @@ struct UnpinCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await titles.act(to: "unpin") { vault, reference in
-            try await vault.unpin(reference)
+            try await vault.call(Operations.Titles.unpin, ReferenceDocument(reference))
             return TitleRecord.Outcome(sentence: "unpinned")
         }
     }
@@ -51,7 +51,8 @@ struct RemoveCommand: AsyncParsableCommand {
         let (notice, withLinks) = (links.notice, links.links)
         try await titles.act(to: "remove") { vault, reference in
             try await notice.tell(of: reference, in: vault)
-            let removal = try await vault.remove(reference, links: withLinks)
+            let removal = try await vault.call(
+                Operations.Titles.remove, RemovalRequest(reference, RemovalDetails(links: withLinks ? true : nil)))
             let rest = removal.isErased == false ? "; its key will be erased within a minute" : ""
             return TitleRecord.Outcome(
                 bytes: removal.bytes, sentence: "removed, \(ByteCount.text(removal.bytes)) freed" + rest)
@@ -80,7 +81,8 @@ struct ModeCommand: AsyncParsableCommand {
     func run() async throws {
         let mode = mode
         try await titles.act(to: "set the mode of") { vault, reference in
-            try await vault.setMode(mode.mode, of: reference)
+            try await vault.call(
+                Operations.Titles.setMode, ModeRequest(reference, ModeDetails(mode.mode)))
             return TitleRecord.Outcome(sentence: "mode \(mode.name)")
         }
     }
@@ -117,7 +119,8 @@ struct RenameCommand: AsyncParsableCommand {
         let renamed = try await Interruption.cancelling("the name may have changed") {
             try await connector.act { vault in
                 let reference = try await naming.reference(to: title, in: vault)
-                try await vault.setName(name, of: reference)
+                try await vault.call(
+                    Operations.Titles.rename, NameRequest(reference, NameDetails(name: name)))
                 return try await vault.resource(reference)
             }
         }

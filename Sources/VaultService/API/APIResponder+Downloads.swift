@@ -48,7 +48,7 @@ extension APIResponder {
         }
         let wasAttended = downloads.end(id)
         do {
-            _ = try await vault.changeDownloads(.cancel, of: .titles([id]))
+            _ = try await vault.vault.downloads.change(.cancel, of: .titles([id]))
         } catch let error as VaultError where error.code == .notHeld && wasAttended {
             // The title was not in the queue, but a download that a client waited for has been ended.
         }

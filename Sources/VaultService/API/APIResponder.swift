@@ -70,7 +70,9 @@ struct APIResponder: Sendable {
                 try await vault.resources(after: asked["after"], limit: asked.number("limit"), asked.selection))
         case .resourceByID where request.method == .delete:
             let links = try asked.flag("links")
-            return try json(try await vault.remove(asked.reference(in: vault.vault), links: links))
+            let reference = try await asked.reference(in: vault.vault)
+            return try json(
+                try await Operations.Titles.remove(reference, from: vault.vault, withLinks: links))
         case .resource, .resourceByID: return try json(try await resource(asked.reference(in: vault.vault)))
         case .content, .contentByID:
             let now = vault.vault.now
@@ -80,24 +82,6 @@ struct APIResponder: Sendable {
             ).respond(to: MediaRequest(request.method == .head ? .head : .get, request.headers, now: now))
         case .explanation, .explanationByID: return try json(try await explanation(asked.reference(in: vault.vault)))
         case .imports: return try json(try await importFile(request, context))
-        case .removals:
-            let order: RemovalRequest = try await asked.body()
-            let reference = try await order.reference.reference(in: vault.vault)
-            return try json(try await vault.remove(reference, links: order.details.links ?? false))
-        case .pins:
-            try await vault.pin(asked.body(ReferenceDocument.self).reference(in: vault.vault))
-            return try json(EmptyDocument())
-        case .unpins:
-            try await vault.unpin(asked.body(ReferenceDocument.self).reference(in: vault.vault))
-            return try json(EmptyDocument())
-        case .modes:
-            let order: ModeRequest = try await asked.body()
-            try await vault.setMode(NamedMode(order.details.mode).mode, of: order.reference.reference(in: vault.vault))
-            return try json(EmptyDocument())
-        case .names:
-            let order: NameRequest = try await asked.body()
-            try await vault.setName(order.details.name, of: order.reference.reference(in: vault.vault))
-            return try json(EmptyDocument())
         case .pinByID, .nameByID, .modeByID:
             try await change(asked, route, isSet: request.method == .put)
             return try json(EmptyDocument())
@@ -117,9 +101,6 @@ struct APIResponder: Sendable {
         case .downloads:
             switch request.method {
             case .post: return try await post(asked.body(), context)
-            case .patch:
-                let change: DownloadChange = try await asked.body()
-                return try json(try await vault.changeDownloads(change.act, of: change.selection))
             case .delete: return try json(try await endDownload(asked))
             default: return try json(try await listDownloads(asked))
             }
@@ -142,13 +123,13 @@ struct APIResponder: Sendable {
         switch route {
         case .nameByID:
             let name = isSet ? try await asked.body(NameDetails.self).name : ""
-            try await vault.setName(name, of: asked.reference(in: vault.vault))
+            try await vault.vault.setName(name, of: asked.reference(in: vault.vault))
         case .modeByID:
             let mode = isSet ? try await NamedMode(asked.body(ModeDetails.self).mode).mode : nil
-            try await vault.setMode(mode, of: asked.reference(in: vault.vault))
+            try await vault.vault.setMode(mode, for: asked.reference(in: vault.vault))
         default:
             let reference = try await asked.reference(in: vault.vault)
-            if isSet { try await vault.pin(reference) } else { try await vault.unpin(reference) }
+            if isSet { try await vault.vault.pin(reference) } else { try await vault.vault.unpin(reference) }
         }
     }
 

@@ -164,40 +164,10 @@ extension RemoteVault {
         try await document(ControlRequest(.GET, .downloads, ["after": after, "limit": limit.map(String.init)]))
     }
 
-    package func changeDownloads(
-        _ act: DownloadAct, of selection: DownloadSelection
-    ) async throws -> DownloadChangeDocument {
-        try await document(ControlRequest(.PATCH, .downloads, body: DownloadChange(act, of: selection)))
-    }
 }
 
 // Retention, verification, and settings.
 extension RemoteVault {
-    package func remove(_ reference: MediaReference, links: Bool) async throws -> RemovalDocument {
-        let details = RemovalDetails(links: links ? true : nil)
-        return try await document(ControlRequest(.POST, .removals, body: RemovalRequest(reference, details)))
-    }
-
-    package func pin(_ reference: MediaReference) async throws {
-        let _: EmptyDocument = try await document(
-            ControlRequest(.POST, .pins, body: ReferenceDocument(reference)))
-    }
-
-    package func unpin(_ reference: MediaReference) async throws {
-        let _: EmptyDocument = try await document(
-            ControlRequest(.POST, .unpins, body: ReferenceDocument(reference)))
-    }
-
-    package func setMode(_ mode: VaultMode?, of reference: MediaReference) async throws {
-        let _: EmptyDocument = try await document(
-            ControlRequest(.POST, .modes, body: ModeRequest(reference, ModeDetails(mode))))
-    }
-
-    package func setName(_ name: String, of reference: MediaReference) async throws {
-        let _: EmptyDocument = try await document(
-            ControlRequest(.POST, .names, body: NameRequest(reference, NameDetails(name: name))))
-    }
-
     package func setCover(_ picture: [UInt8]?, of reference: MediaReference) async throws {
         guard let id = try await resource(reference)?.id else {
             throw VaultError(.notHeld, "the vault has no record of \(reference); fetch it first")

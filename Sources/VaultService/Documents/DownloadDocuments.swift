@@ -134,14 +134,14 @@ package struct QueuedDocument: Codable, Sendable {
 }
 
 /// A change to entries of the download queue, the body of `PATCH /api/v1/downloads`.
-struct DownloadChange: Codable, Sendable {
+package struct DownloadChange: Codable, Sendable {
     let act: DownloadAct
     /// The titles whose entries to change; the alternative is ``all``.
     var ids: [TitleID]?
     /// Whether to change all entries.
     var all: Bool?
 
-    init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         act = try members.decode(DownloadAct.self, forKey: .act)
         // A member that is present must not be null, because null denotes neither a list nor all entries.
@@ -149,7 +149,7 @@ struct DownloadChange: Codable, Sendable {
         if members.contains(.all) { all = try members.decode(Bool.self, forKey: .all) }
     }
 
-    init(_ act: DownloadAct, of selection: DownloadSelection) {
+    package init(_ act: DownloadAct, of selection: DownloadSelection) {
         self.act = act
         switch selection {
         case .all: all = true

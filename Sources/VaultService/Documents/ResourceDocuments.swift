@@ -120,7 +120,7 @@ package struct ExplanationDocument: Codable, Sendable {
 }
 
 /// A reference to a resource, as it appears in requests.
-struct ReferenceDocument: Codable, Hashable, Sendable {
+package struct ReferenceDocument: Codable, Hashable, Sendable {
     /// The id of a resource that is in the vault; the alternative is ``url``.
     let id: TitleID?
     /// The URL with its query, and its credentials if it has any.
@@ -140,7 +140,7 @@ struct ReferenceDocument: Codable, Hashable, Sendable {
     }
 
     /// Creates the document for a reference. ``reference(in:)`` recreates the reference from it.
-    init(_ reference: MediaReference) {
+    package init(_ reference: MediaReference) {
         let fields = reference.fields.fields.isEmpty ? nil : reference.fields.fields.map { [$0.name, $0.value] }
         if let id = reference.titleID {
             self.init(id: id, url: nil, fields: fields)
@@ -198,43 +198,47 @@ extension [ReferenceDocument] {
 }
 
 /// A request about one resource.
-struct ResourceRequest<Details: Codable & Sendable>: Codable, Sendable {
+package struct ResourceRequest<Details: Codable & Sendable>: Codable, Sendable {
     let reference: ReferenceDocument
     let details: Details
 
-    init(_ reference: MediaReference, _ details: Details) {
+    package init(_ reference: MediaReference, _ details: Details) {
         self.reference = ReferenceDocument(reference)
         self.details = details
     }
 
     // The reference's members are at the same level as those of the details.
-    init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         reference = try ReferenceDocument(from: decoder)
         details = try Details(from: decoder)
     }
 
-    func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         try reference.encode(to: encoder)
         try details.encode(to: encoder)
     }
 }
 
 /// The body of `POST /api/v1/removals`.
-typealias RemovalRequest = ResourceRequest<RemovalDetails>
+package typealias RemovalRequest = ResourceRequest<RemovalDetails>
 
 /// The options for removing a resource.
-struct RemovalDetails: Codable, Sendable {
+package struct RemovalDetails: Codable, Sendable {
     /// Whether to revoke the named links to the resource as well; false if omitted.
     let links: Bool?
+
+    package init(links: Bool?) { self.links = links }
 }
 
 /// The body of `POST /api/v1/names`.
-typealias NameRequest = ResourceRequest<NameDetails>
+package typealias NameRequest = ResourceRequest<NameDetails>
 
 /// A new name for a resource.
-struct NameDetails: Codable, Sendable {
+package struct NameDetails: Codable, Sendable {
     /// The name; empty to remove the current one.
     let name: String
+
+    package init(name: String) { self.name = name }
 }
 
 /// The content of the event `resource`: the current state of a resource that has changed.

@@ -279,14 +279,14 @@ package struct SettingsChange: Codable, Hashable, Sendable {
 }
 
 /// The body of `POST /api/v1/modes`, which sets the mode of one resource.
-typealias ModeRequest = ResourceRequest<ModeDetails>
+package typealias ModeRequest = ResourceRequest<ModeDetails>
 
 /// The new mode of a resource.
-struct ModeDetails: Codable, Sendable {
+package struct ModeDetails: Codable, Sendable {
     /// The name of the mode, as ``NamedMode`` spells it.
     let mode: String
 
-    init(_ mode: VaultMode?) { self.mode = NamedMode(mode).description }
+    package init(_ mode: VaultMode?) { self.mode = NamedMode(mode).description }
 }
 
 /// A mode, identified by its name. The name `default` means that no mode is set.

@@ -140,36 +140,10 @@ extension LocalVault {
             next: page.next?.description)
     }
 
-    package func changeDownloads(
-        _ act: DownloadAct, of selection: DownloadSelection
-    ) async throws -> DownloadChangeDocument {
-        DownloadChangeDocument(changed: try await vault.downloads.change(act, of: selection))
-    }
 }
 
 // Retention, verification, and settings.
 extension LocalVault {
-    package func remove(_ reference: MediaReference, links: Bool) async throws -> RemovalDocument {
-        // The links are looked up before the removal, because the vault can look up a title's id only while it has the
-        // title.
-        let named = links ? try await vault.namedLinks(to: reference) : []
-        let bytes = try await vault.remove(reference)
-        try await RemovedLinks.revoke(named, in: vault)
-        return RemovalDocument(bytes: bytes, isErased: try await !vault.hasPendingErasure())
-    }
-
-    package func pin(_ reference: MediaReference) async throws { try await vault.pin(reference) }
-
-    package func unpin(_ reference: MediaReference) async throws { try await vault.unpin(reference) }
-
-    package func setMode(_ mode: VaultMode?, of reference: MediaReference) async throws {
-        try await vault.setMode(mode, for: reference)
-    }
-
-    package func setName(_ name: String, of reference: MediaReference) async throws {
-        try await vault.setName(name, of: reference)
-    }
-
     package func setCover(_ picture: [UInt8]?, of reference: MediaReference) async throws {
         try await vault.setCover(picture, of: reference)
     }

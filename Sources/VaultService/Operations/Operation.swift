@@ -94,7 +94,7 @@ extension LongOperation: AnyOperation {
 
 /// The operations of the API, each with its feature.
 package enum Operations {
-    static let all: [any AnyOperation] = Upkeep.all + Keys.all + Grants.all + Viewers.all + Feeds.all
+    static let all: [any AnyOperation] = Titles.all + Upkeep.all + Keys.all + Grants.all + Viewers.all + Feeds.all
 
     /// Returns the operation that answers a request; nil if its answer is no document.
     static func find(_ route: APIRoute, _ method: String) -> (any AnyOperation)? {

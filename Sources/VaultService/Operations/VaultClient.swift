@@ -60,28 +60,6 @@ package protocol VaultClient: Sendable {
     ///   - limit: the maximum number of entries; nil for the default.
     func downloads(after: String?, limit: Int?) async throws -> DownloadsDocument
 
-    /// Performs an action on entries of the download queue.
-    func changeDownloads(
-        _ act: DownloadAct, of selection: DownloadSelection
-    ) async throws -> DownloadChangeDocument
-
-    /// Removes a resource and everything that the vault knows about it.
-    ///
-    /// - Parameter links: whether to revoke the named links to the resource once it is removed.
-    func remove(_ reference: MediaReference, links: Bool) async throws -> RemovalDocument
-
-    /// Pins a resource, so that no limit evicts it.
-    func pin(_ reference: MediaReference) async throws
-
-    /// Unpins a resource.
-    func unpin(_ reference: MediaReference) async throws
-
-    /// Sets the mode of a resource; nil makes it follow the vault's mode.
-    func setMode(_ mode: VaultMode?, of reference: MediaReference) async throws
-
-    /// Sets a resource's display name. An empty name removes the current one.
-    func setName(_ name: String, of reference: MediaReference) async throws
-
     /// Sets a resource's cover. Nil removes the picture that was set.
     func setCover(_ picture: [UInt8]?, of reference: MediaReference) async throws
 

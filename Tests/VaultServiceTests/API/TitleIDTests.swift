@@ -109,11 +109,13 @@ struct TitleIDTests {
             let served = RemoteVault(ControlClient(folder: service.folder))
             let reference = try await served.reference(of: id, fields: HeaderFields())
             #expect(reference.url == url && reference.contentID == "film: 1")
-            try await served.setName("A film", of: reference)
-            try await served.pin(reference)
+            try await served.call(
+                Operations.Titles.rename, NameRequest(reference, NameDetails(name: "A film")))
+            try await served.call(Operations.Titles.pin, ReferenceDocument(reference))
             let summary = try #require(try await served.resource(reference))
             #expect(summary.name == "A film" && summary.resourceClass == "pinned" && summary.contentID == "film: 1")
-            _ = try await served.remove(reference, links: false)
+            try await served.call(
+                Operations.Titles.remove, RemovalRequest(reference, RemovalDetails(links: nil)))
             let error = await #expect(throws: VaultError.self) {
                 try await served.reference(of: id, fields: HeaderFields())
             }

@@ -1,0 +1,65 @@
+import MediaVault
+
+extension Operations {
+    /// What is done with one title, or with any other resource.
+    package enum Titles {
+        static let all: [any AnyOperation] = [pin, unpin, setMode, rename, remove, changeDownloads]
+
+        /// Pins a resource, so that no limit evicts it.
+        package static let pin = Operation<ReferenceDocument, EmptyDocument>(.post, "pins", scope: .admin) {
+            document, vault, _ in
+            try await vault.pin(document.reference(in: vault))
+            return EmptyDocument()
+        }
+
+        /// Unpins a resource.
+        package static let unpin = Operation<ReferenceDocument, EmptyDocument>(.post, "unpins", scope: .admin) {
+            document, vault, _ in
+            try await vault.unpin(document.reference(in: vault))
+            return EmptyDocument()
+        }
+
+        /// Sets the mode of a resource, or makes it follow the vault's mode.
+        package static let setMode = Operation<ModeRequest, EmptyDocument>(.post, "modes", scope: .admin) {
+            order, vault, _ in
+            let mode = try NamedMode(order.details.mode).mode
+            try await vault.setMode(mode, for: order.reference.reference(in: vault))
+            return EmptyDocument()
+        }
+
+        /// Sets a resource's display name. An empty name removes the current one.
+        package static let rename = Operation<NameRequest, EmptyDocument>(.post, "names", scope: .admin) {
+            order, vault, _ in
+            try await vault.setName(order.details.name, of: order.reference.reference(in: vault))
+            return EmptyDocument()
+        }
+
+        /// Removes a resource and everything that the vault knows about it.
+        package static let remove = Operation<RemovalRequest, RemovalDocument>(.post, "removals", scope: .admin) {
+            order, vault, _ in
+            try await remove(
+                order.reference.reference(in: vault), from: vault, withLinks: order.details.links ?? false)
+        }
+
+        /// Removes a resource.
+        ///
+        /// - Parameter withLinks: whether to revoke the named links to the resource once it is removed.
+        static func remove(
+            _ reference: MediaReference, from vault: Vault, withLinks: Bool
+        ) async throws -> RemovalDocument {
+            // The links are looked up before the removal, because the vault can look up a title's id only while it has
+            // the title.
+            let named = withLinks ? try await vault.namedLinks(to: reference) : []
+            let bytes = try await vault.remove(reference)
+            try await RemovedLinks.revoke(named, in: vault)
+            return RemovalDocument(bytes: bytes, isErased: try await !vault.hasPendingErasure())
+        }
+
+        /// Performs an action on entries of the download queue.
+        package static let changeDownloads = Operation<DownloadChange, DownloadChangeDocument>(
+            .patch, "downloads", scope: .admin
+        ) { change, vault, _ in
+            DownloadChangeDocument(changed: try await vault.downloads.change(change.act, of: change.selection))
+        }
+    }
+}
