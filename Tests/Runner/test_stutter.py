@@ -21,9 +21,10 @@ class Stops(unittest.TestCase):
             script = """
 bash -c 'last=$(date +%s%N); while :; do now=$(date +%s%N); [ $((now - last)) -lt 100000000 ] || exit 7; last=$now; done'
 """
-            done = subprocess.run([*self.stutter.prefix, "bash", "-c", script], timeout=120, check=False)
-        self.assertEqual(done.returncode, 7)
-        self.assertGreater(self.stutter.stops, 0)
+            # A busy machine makes a pause, too: only one after a stop shows that the group was stopped.
+            while not self.stutter.stops:
+                done = subprocess.run([*self.stutter.prefix, "bash", "-c", script], timeout=120, check=False)
+                self.assertEqual(done.returncode, 7)
 
     def test_removed(self):
         """The group is gone afterwards, and a program outside never was in it"""

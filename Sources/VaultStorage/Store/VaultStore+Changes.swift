@@ -31,10 +31,10 @@ extension VaultStore {
     func mutate<Result>(
         count: Int = 1, isVital: Bool = false, _ body: (VaultIndex) throws -> Result
     ) throws -> Result {
-        let result = try withDiskSpace(orReserve: isVital) { try body(index) }
-        // The changes are counted last. Otherwise, a backup written in between would lack them, but reset their count.
-        noteChange(count)
-        return result
+        // The changes are counted last, because a backup written in between would lack them, but reset their count. They
+        // are counted even after a failure, which the first of several transactions may have preceded.
+        defer { noteChange(count) }
+        return try withDiskSpace(orReserve: isVital) { try body(index) }
     }
 
     /// Runs work on the index. If the disk is full, evicts something and tries once more.

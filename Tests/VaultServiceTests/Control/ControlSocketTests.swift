@@ -152,6 +152,24 @@ struct ControlSocketTests {
         route.path.replacing("{id}", with: "aaaaaaaa")
     }
 
+    @Test("Every endpoint that is listed is answered")
+    func answered() async throws {
+        let all = Endpoint.byRoute.values.flatMap(\.self).filter(\.ends)
+        #expect(all.count > 80)
+        // Once the vault is locked, it answers nothing else.
+        let sorted = all.sorted {
+            ($0.route == .locks ? 1 : 0, $0.route.rawValue) < ($1.route == .locks ? 1 : 0, $1.route.rawValue)
+        }
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+            for endpoint in sorted {
+                let body = endpoint.hasBody ? "{}" : ""
+                let answer = try await service.control(
+                    endpoint.method.rawValue, Self.path(of: endpoint.route), body: body)
+                #expect([200, 400, 404].contains(answer.head.status), "\(endpoint.method) \(endpoint.route.rawValue)")
+            }
+        }
+    }
+
     @Test("An unsupported method is 405, and Allow names the supported ones")
     func methods() async throws {
         try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
