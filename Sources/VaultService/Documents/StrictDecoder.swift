@@ -157,11 +157,13 @@ private final class BodyNode {
     /// The value; nil for a required member that is missing or wrong. Its type then gets a value of its own kind that
     /// nobody uses, so that decoding can go on.
     let value: JSONValue?
-    let path: [any CodingKey]
+    private let key: (any CodingKey)?
+    /// The value that contains this one, which outlives it.
+    private unowned let parent: BodyNode?
     /// The names that the value's type has looked for, with the values of those that exist.
     private var members: [String: BodyNode] = [:]
+    /// The elements that are still being decoded, and those with unknown members.
     private var elements: [BodyNode] = []
-    private let root: BodyNode?
     /// The first fault in the body.
     private(set) var fault: (any Error)?
     /// Whether the type gave up, so that it may know more members than it has looked for.
@@ -171,20 +173,26 @@ private final class BodyNode {
     let isQuery: Bool
 
     init(_ value: JSONValue, isQuery: Bool = false) {
-        (self.value, path, root, self.isQuery) = (value, [], nil, isQuery)
+        (self.value, key, parent, self.isQuery) = (value, nil, nil, isQuery)
     }
 
     private init(_ value: JSONValue?, _ key: any CodingKey, in parent: BodyNode) {
-        (self.value, path, root, isQuery) = (value, parent.path + [key], parent.root ?? parent, parent.isQuery)
+        (self.value, self.key, self.parent, isQuery) = (value, key, parent, parent.isQuery)
     }
+
+    /// Where the value is in the body.
+    var path: [any CodingKey] { (parent?.path ?? []) + (key.map { [$0] } ?? []) }
+
+    /// The number of keys in ``path``.
+    var depth: Int { parent.map { $0.depth + 1 } ?? 0 }
 
     /// The names that the value's type has looked for.
     var known: Set<String> { Set(members.keys) }
 
     /// Notes a fault, unless the body has an earlier one.
     func note(_ error: any Error) {
-        let root = root ?? self
-        root.fault = root.fault ?? error
+        guard let parent else { return fault = fault ?? error }
+        parent.note(error)
     }
 
     /// Returns the member with a name; nil if there is none.
@@ -199,11 +207,9 @@ private final class BodyNode {
     /// Returns a stand-in for a required member that is missing or wrong.
     func standIn(_ key: any CodingKey) -> BodyNode { BodyNode(nil, key, in: self) }
 
-    func addElement(_ value: JSONValue) -> BodyNode {
-        let node = BodyNode(value, BodyKey(elements.count), in: self)
-        elements.append(node)
-        return node
-    }
+    func element(_ value: JSONValue, at index: Int) -> BodyNode { BodyNode(value, BodyKey(index), in: self) }
+
+    func keep(_ element: BodyNode) { elements.append(element) }
 
     /// Returns the name of the outermost member that no type has looked for; nil if there is none.
     func unknownMember() -> String? {
@@ -264,7 +270,7 @@ private struct BodyDecoder: Decoder, SingleValueDecodingContainer {
         } catch {
             node.isAbandoned = true
             guard let context = (error as? DecodingError)?.contextOfValue,
-                context.codingPath.count == node.path.count, StrictDecoder.expectation(of: type) != nil
+                context.codingPath.count == node.depth, StrictDecoder.expectation(of: type) != nil
             else { throw error }
             // A type says more of what it expects than the text that represents it.
             throw mismatch(type)
@@ -380,7 +386,14 @@ private struct BodyElements: UnkeyedDecodingContainer {
             throw DecodingError.valueNotFound(JSONValue.self, context)
         }
         defer { currentIndex += 1 }
-        return node.addElement(values[currentIndex])
+        return node.element(values[currentIndex], at: currentIndex)
+    }
+
+    /// Returns the next element, which is decoded later.
+    private mutating func keptNext() throws -> BodyNode {
+        let element = try next()
+        node.keep(element)
+        return element
     }
 
     mutating func decodeNil() throws -> Bool {
@@ -390,16 +403,19 @@ private struct BodyElements: UnkeyedDecodingContainer {
     }
 
     mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        try BodyDecoder(next()).decode(type)
+        let element = try next()
+        // Of very many elements, only those with a fault are kept.
+        defer { if element.unknownMember() != nil { node.keep(element) } }
+        return try BodyDecoder(element).decode(type)
     }
 
     mutating func nestedContainer<Nested: CodingKey>(
         keyedBy type: Nested.Type
-    ) throws -> KeyedDecodingContainer<Nested> { try BodyDecoder(next()).container(keyedBy: type) }
+    ) throws -> KeyedDecodingContainer<Nested> { try BodyDecoder(keptNext()).container(keyedBy: type) }
 
     mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
-        try BodyDecoder(next()).unkeyedContainer()
+        try BodyDecoder(keptNext()).unkeyedContainer()
     }
 
-    mutating func superDecoder() throws -> any Decoder { BodyDecoder(try next()) }
+    mutating func superDecoder() throws -> any Decoder { BodyDecoder(try keptNext()) }
 }
