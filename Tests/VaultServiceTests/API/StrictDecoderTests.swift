@@ -130,6 +130,28 @@ struct StrictDecoderTests {
         #expect(try Self.decode(LimitsDocument.self, #"{"dryRun":true}"#).dryRun == true)
     }
 
+    /// Remembers what it was decoded from, but does not keep it.
+    private struct Probe: Decodable {
+        weak var node: AnyObject?
+        let hadNode: Bool
+
+        init(from decoder: any Decoder) throws {
+            _ = try decoder.singleValueContainer().decode(String.self)
+            node = Mirror(reflecting: decoder).descendant("node").map { $0 as AnyObject }
+            hadNode = node != nil
+        }
+    }
+
+    @Test("Nothing of a body stays in memory once it is decoded")
+    func released() throws {
+        let probes = try Self.decode([String: [Probe]].self, #"{"a":["x","y"],"b":["z"]}"#)
+        for probe in probes.values.flatMap(\.self) {
+            #expect(probe.hadNode, "premise: the decoder holds what it decodes")
+            #expect(probe.node == nil)
+        }
+        #expect(probes.count == 2)
+    }
+
     @Test("Unknown and repeated parameters and members are refused by name, and nothing is done")
     func refused() async throws {
         try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
