@@ -37,8 +37,10 @@ struct APIRequest: Sendable {
 
     /// Returns the input of an operation, from the query or the body.
     func input<Input: Decodable>(_ type: Input.Type = Input.self, upTo limit: Int = maxBytes) async throws -> Input {
-        guard !endpoint.hasBody else { return try await body(upTo: limit) }
-        return try decoding { try StrictDecoder.decode(type, query: query.map { ($0.name, $0.value ?? "") }) }
+        let more = pathID.map { [OperationInput.id: $0.description] } ?? [:]
+        guard !endpoint.hasBody else { return try await body(upTo: limit, adding: more) }
+        let items = query.map { (name: $0.name, value: $0.value ?? "") } + more.map { (name: $0.key, value: $0.value) }
+        return try decoding { try StrictDecoder.decode(type, query: items) }
     }
 
     private func decoding<Value>(_ decode: () throws -> Value) throws -> Value {
@@ -137,12 +139,16 @@ struct APIRequest: Sendable {
     }
 
     /// Returns the decoded body.
-    func body<Value: Decodable>(_ type: Value.Type = Value.self, upTo limit: Int = maxBytes) async throws -> Value {
+    ///
+    /// - Parameter more: members that the path adds.
+    func body<Value: Decodable>(
+        _ type: Value.Type = Value.self, upTo limit: Int = maxBytes, adding more: [String: String] = [:]
+    ) async throws -> Value {
         do {
             let buffer = try await request.body.collect(upTo: limit)
             // A body may take a while to arrive, and the token may have been revoked in the meantime.
             guard isAllowed() else { throw TokenEnded() }
-            return try decoding { try StrictDecoder.decode(type, from: Array(buffer.readableBytesView)) }
+            return try decoding { try StrictDecoder.decode(type, from: Array(buffer.readableBytesView), adding: more) }
         } catch is NIOTooManyBytesError {
             throw VaultError(
                 .invalidArgument,

@@ -5,7 +5,7 @@ import VaultModel
 
 // Covers of titles.
 extension APIResponder {
-    /// Returns, sets or removes the cover of the title named in the path.
+    /// Returns or sets the cover of the title named in the path.
     func cover(_ asked: APIRequest, _ request: Request, _ context: ServiceContext) async throws -> Response {
         if request.method == .put, let title = asked.pathID {
             if try await vault.vault.downloads.reference(ofQueued: title) == nil {
@@ -18,22 +18,16 @@ extension APIResponder {
             return Response(try .json(EmptyDocument()), context: context)
         }
         let reference = try await asked.reference(in: vault.vault)
-        switch request.method {
-        case .delete:
-            try await vault.setCover(nil, of: reference)
-            return Response(try .json(EmptyDocument()), context: context)
-        default:
-            guard let cover = try await vault.vault.cover(of: reference) else {
-                throw VaultError(
-                    .notHeld, "\(reference) has no cover: none was given, and none is in what is held of it; give one")
-            }
-            let headers = request.headers
-            let conditions = Conditions(
-                ifMatch: headers[values: .ifMatch], ifNoneMatch: headers[values: .ifNoneMatch],
-                now: vault.vault.now)
-            return Response(
-                CoverAnswer.answer(cover, conditions), isHead: request.method == .head, context: context)
+        guard let cover = try await vault.vault.cover(of: reference) else {
+            throw VaultError(
+                .notHeld, "\(reference) has no cover: none was given, and none is in what is held of it; give one")
         }
+        let headers = request.headers
+        let conditions = Conditions(
+            ifMatch: headers[values: .ifMatch], ifNoneMatch: headers[values: .ifNoneMatch],
+            now: vault.vault.now)
+        return Response(
+            CoverAnswer.answer(cover, conditions), isHead: request.method == .head, context: context)
     }
 }
 

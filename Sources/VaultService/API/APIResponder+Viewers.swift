@@ -4,28 +4,6 @@ import Logging
 import MediaVault
 import VaultModel
 
-// Playback positions.
-extension APIResponder {
-    func positions(_ context: ServiceContext) async throws -> PositionsDocument {
-        let viewers = vault.vault.viewers
-        let positions = try await viewers.positions(of: context.viewer).filter { position in
-            context.viewer.map { viewers.isShared(position.title, with: $0) } ?? true
-        }
-        return PositionsDocument(positions: positions.map { PositionDocument($0) })
-    }
-
-    func setPosition(_ asked: APIRequest, _ context: ServiceContext) async throws {
-        guard let id = asked.pathID else { throw SharedTitles.unknown }
-        let order: PositionOrder = try await asked.body()
-        if let viewer = context.viewer {
-            _ = try await SharedTitles(vault: vault.vault, viewer: viewer).title(id)
-        } else {
-            _ = try await vault.vault.reference(of: id)
-        }
-        try vault.vault.viewers.setPosition(order.position, duration: order.length, of: id, for: context.viewer)
-    }
-}
-
 // The requests that a viewer may make.
 extension APIResponder {
     /// Answers a viewer's request. A viewer may use only a few routes, and sees only shared titles there.

@@ -68,11 +68,6 @@ struct APIResponder: Sendable {
         case .resources:
             return try json(
                 try await vault.resources(after: asked["after"], limit: asked.number("limit"), asked.selection))
-        case .resourceByID where request.method == .delete:
-            let links = try asked.flag("links")
-            let reference = try await asked.reference(in: vault.vault)
-            return try json(
-                try await Operations.Titles.remove(reference, from: vault.vault, withLinks: links))
         case .resource, .resourceByID: return try json(try await resource(asked.reference(in: vault.vault)))
         case .content, .contentByID:
             let now = vault.vault.now
@@ -82,9 +77,6 @@ struct APIResponder: Sendable {
             ).respond(to: MediaRequest(request.method == .head ? .head : .get, request.headers, now: now))
         case .explanation, .explanationByID: return try json(try await explanation(asked.reference(in: vault.vault)))
         case .imports: return try json(try await importFile(request, context))
-        case .pinByID, .nameByID, .modeByID:
-            try await change(asked, route, isSet: request.method == .put)
-            return try json(EmptyDocument())
         case .coverByID: return try await cover(asked, request, context)
         case .locks:
             let wasLocked = vault.vault.isLocked
@@ -104,10 +96,6 @@ struct APIResponder: Sendable {
             case .delete: return try json(try await endDownload(asked))
             default: return try json(try await listDownloads(asked))
             }
-        case .positions: return try json(try await positions(context))
-        case .positionByID:
-            try await setPosition(asked, context)
-            return try json(EmptyDocument())
         case .events: return try await feed(asked, context)
         case .openAPI:
             let file = Answer(status: 200, type: "application/json", body: PackageResources.openapi_json)
@@ -115,21 +103,6 @@ struct APIResponder: Sendable {
         default:
             // A route that is listed but not answered here is a fault of this program, which a test looks for.
             throw VaultError(.closed, "the service does not answer this request")
-        }
-    }
-
-    /// Sets or removes the pin, the name or the mode of the resource named in the path.
-    private func change(_ asked: APIRequest, _ route: APIRoute, isSet: Bool) async throws {
-        switch route {
-        case .nameByID:
-            let name = isSet ? try await asked.body(NameDetails.self).name : ""
-            try await vault.vault.setName(name, of: asked.reference(in: vault.vault))
-        case .modeByID:
-            let mode = isSet ? try await NamedMode(asked.body(ModeDetails.self).mode).mode : nil
-            try await vault.vault.setMode(mode, for: asked.reference(in: vault.vault))
-        default:
-            let reference = try await asked.reference(in: vault.vault)
-            if isSet { try await vault.vault.pin(reference) } else { try await vault.vault.unpin(reference) }
         }
     }
 

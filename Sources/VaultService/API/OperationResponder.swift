@@ -9,7 +9,7 @@ struct OperationResponder: OperationRunner {
     let context: ServiceContext
 
     private var caller: Caller {
-        Caller(isControl: context.isControl, access: context.access, logger: context.logger)
+        Caller(isControl: context.isControl, access: context.access, viewer: context.viewer, logger: context.logger)
     }
 
     func run<Input, Output>(_ operation: Operation<Input, Output>) async throws -> Response {

@@ -119,16 +119,26 @@ struct ControlRequest: Sendable {
 
     /// Creates the request for an operation.
     init(_ endpoint: Endpoint, _ input: some Encodable) throws {
-        let method = HTTPMethod(rawValue: endpoint.method.rawValue)
-        guard !endpoint.hasBody else {
-            try self.init(method, endpoint.route, body: input)
+        let (method, route) = (HTTPMethod(rawValue: endpoint.method.rawValue), endpoint.route)
+        let bytes = try JSONText.bytes(of: input)
+        guard route.hasID || !endpoint.hasBody else {
+            self.init(method, path: route.path, body: bytes)
             return
         }
-        let members = try JSONObject(JSONParser.parse(JSONText.bytes(of: input), numbers: .all), name: "")
+        var members = try JSONObject(JSONParser.parse(bytes, numbers: .all), name: "")
+        var path = route.path
+        if route.hasID, let id = TitleID(try members.string(OperationInput.id)) {
+            path = route.path(of: id)
+            members[OperationInput.id] = nil
+        }
+        guard !endpoint.hasBody else {
+            self.init(method, path: path, body: JSONValue.object(members.members).canonical)
+            return
+        }
         let query = members.members.sorted { $0.key < $1.key }.compactMap { name, value in
             value.queryText.map { (name, $0) }
         }
-        self.init(method, path: endpoint.route.path, query, body: [])
+        self.init(method, path: path, query, body: [])
     }
 
     /// Creates a request about one resource. The query names the resource, or the body if the reference has request

@@ -37,9 +37,12 @@ enum StrictDecoder {
 
     /// Decodes a body.
     ///
+    /// - Parameter more: members that the path of the request adds, which the body itself may not have.
     /// - Throws: ``Fault``, or an error that the type itself throws for an invalid value.
-    static func decode<Value: Decodable>(_ type: Value.Type = Value.self, from body: [UInt8]) throws -> Value {
-        let root = BodyNode(try parsed(body))
+    static func decode<Value: Decodable>(
+        _ type: Value.Type = Value.self, from body: [UInt8], adding more: [String: String] = [:]
+    ) throws -> Value {
+        let root = BodyNode(try value(of: parsed(body), adding: more))
         let decoded = Result { try BodyDecoder(root).decode(type) }
         if let name = root.unknownMember() { throw Fault.unknown(name) }
         do {
@@ -74,6 +77,14 @@ enum StrictDecoder {
         let root = BodyNode(.object([:]))
         _ = try? BodyDecoder(root).decode(type)
         return root.known
+    }
+
+    private static func value(of body: JSONValue, adding more: [String: String]) throws -> JSONValue {
+        guard !more.isEmpty, case .object(var members) = body else { return body }
+        for (name, text) in more {
+            guard members.updateValue(.string(text), forKey: name) == nil else { throw Fault.unknown(name) }
+        }
+        return .object(members)
     }
 
     private static func parsed(_ body: [UInt8]) throws -> JSONValue {

@@ -9,6 +9,9 @@ struct APIRoute: Hashable, Sendable {
     /// The full path, with `{id}` in place of an id.
     var path: String { Self.prefix + rawValue }
 
+    /// Whether the path has a place for an id.
+    var hasID: Bool { rawValue.contains(Self.idPlace) }
+
     /// Returns the full path for the resource with an id.
     func path(of id: TitleID) -> String { path.replacing(Self.idPlace, with: id.description) }
 
@@ -79,13 +82,8 @@ extension APIRoute {
     static let keyring = APIRoute(rawValue: "keyring")
     static let links = APIRoute(rawValue: "links")
     static let locks = APIRoute(rawValue: "locks")
-    static let modeByID = APIRoute(rawValue: "resources/{id}/mode")
-    static let nameByID = APIRoute(rawValue: "resources/{id}/name")
     static let openAPI = APIRoute(rawValue: "openapi.json")
-    static let pinByID = APIRoute(rawValue: "resources/{id}/pin")
     static let playbacks = APIRoute(rawValue: "playbacks")
-    static let positionByID = APIRoute(rawValue: "resources/{id}/position")
-    static let positions = APIRoute(rawValue: "positions")
     static let resource = APIRoute(rawValue: "resource")
     static let resourceByID = APIRoute(rawValue: "resources/{id}")
     static let resources = APIRoute(rawValue: "resources")

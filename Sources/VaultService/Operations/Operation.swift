@@ -3,7 +3,8 @@ import MediaVault
 
 /// One operation of the API as one value: how a client asks for it, who may, and what it does with a vault.
 ///
-/// Its input travels as the query of GET and DELETE, and as the body of every other method. The service, a command that
+/// Its input travels as the query of GET and DELETE, and as the body of every other method, apart from an id for which
+/// the path has a place. The service, a command that
 /// has the vault open, and a command that asks the service all perform this one value.
 package struct Operation<Input: Codable & Sendable, Output: Codable & Sendable>: Sendable {
     let endpoint: Endpoint
@@ -12,11 +13,12 @@ package struct Operation<Input: Codable & Sendable, Output: Codable & Sendable>:
     let run: @Sendable (Input, Vault, Caller) async throws -> Output
 
     init(
-        _ method: Endpoint.Method, _ path: String, scope: AccessScope, maxBytes: Int = OperationInput.maxBytes,
+        _ method: Endpoint.Method, _ path: String, scope: AccessScope, isForViewers: Bool = false,
+        maxBytes: Int = OperationInput.maxBytes,
         _ run: @escaping @Sendable (Input, Vault, Caller) async throws -> Output
     ) {
-        (endpoint, self.maxBytes) = (OperationInput.endpoint(method, path, scope, Input.self), maxBytes)
-        self.run = run
+        endpoint = OperationInput.endpoint(method, path, scope, isForViewers: isForViewers, Input.self)
+        (self.maxBytes, self.run) = (maxBytes, run)
     }
 }
 
@@ -35,7 +37,7 @@ package struct LongOperation<Input: Codable & Sendable, Progress: Codable & Send
         _ method: Endpoint.Method, _ path: String, scope: AccessScope,
         _ begin: @escaping @Sendable (Input, Vault, Caller) async throws -> Act
     ) {
-        endpoint = OperationInput.endpoint(method, path, scope, Input.self)
+        endpoint = OperationInput.endpoint(method, path, scope, isForViewers: false, Input.self)
         self.begin = begin
     }
 }
@@ -46,13 +48,18 @@ enum OperationInput {
     /// the files in the settings, even if the client escapes each character.
     static let maxBytes = 1 << 20
 
+    /// The member of an input that travels in a path that has a place for it.
+    static let id = "id"
+
     static func endpoint(
-        _ method: Endpoint.Method, _ path: String, _ scope: AccessScope, _ input: any Codable.Type
+        _ method: Endpoint.Method, _ path: String, _ scope: AccessScope, isForViewers: Bool, _ input: any Codable.Type
     ) -> Endpoint {
         let isQuery = method == .get || method == .delete
+        var members = StrictDecoder.members(of: input)
+        if APIRoute(rawValue: path).hasID { members.remove(id) }
         return Endpoint(
-            method, path, scope: scope, parameters: isQuery ? StrictDecoder.members(of: input) : [],
-            hasBody: !isQuery && input != EmptyDocument.self)
+            method, path, scope: scope, isForViewers: isForViewers, parameters: isQuery ? members : [],
+            hasBody: !isQuery && !members.isEmpty)
     }
 }
 
@@ -62,11 +69,13 @@ package struct Caller: Sendable {
     let isControl: Bool
     /// The access that the request's token or session grants; nil if it needed neither.
     let access: TokenAccess?
+    /// The viewer who has signed in; nil for the owner.
+    let viewer: ViewerID?
     let logger: Logger
 
     /// The user of this process, which has the vault open itself and writes no log.
     static let local = Caller(
-        isControl: true, access: nil, logger: Logger(label: "local") { _ in SwiftLogNoOpLogHandler() })
+        isControl: true, access: nil, viewer: nil, logger: Logger(label: "local") { _ in SwiftLogNoOpLogHandler() })
 }
 
 /// An operation of either kind.

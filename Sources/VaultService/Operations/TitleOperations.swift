@@ -3,7 +3,10 @@ import MediaVault
 extension Operations {
     /// What is done with one title, or with any other resource.
     package enum Titles {
-        static let all: [any AnyOperation] = [pin, unpin, setMode, rename, remove, changeDownloads]
+        static let all: [any AnyOperation] = [
+            pin, unpin, setMode, rename, remove, changeDownloads, pinByID, unpinByID, setModeByID, unsetModeByID,
+            renameByID, unnameByID, removeByID, removeCover,
+        ]
 
         /// Pins a resource, so that no limit evicts it.
         package static let pin = Operation<ReferenceDocument, EmptyDocument>(.post, "pins", scope: .admin) {
@@ -55,11 +58,91 @@ extension Operations {
             return RemovalDocument(bytes: bytes, isErased: try await !vault.hasPendingErasure())
         }
 
+        static let pinByID = Operation<TitleSelection, EmptyDocument>(.put, "resources/{id}/pin", scope: .admin) {
+            selection, vault, _ in
+            try await vault.pin(vault.reference(of: selection.id))
+            return EmptyDocument()
+        }
+
+        static let unpinByID = Operation<TitleSelection, EmptyDocument>(.delete, "resources/{id}/pin", scope: .admin) {
+            selection, vault, _ in
+            try await vault.unpin(vault.reference(of: selection.id))
+            return EmptyDocument()
+        }
+
+        static let setModeByID = Operation<TitleRequest<ModeDetails>, EmptyDocument>(
+            .put, "resources/{id}/mode", scope: .admin
+        ) { order, vault, _ in
+            let mode = try NamedMode(order.details.mode).mode
+            try await vault.setMode(mode, for: vault.reference(of: order.id))
+            return EmptyDocument()
+        }
+
+        static let unsetModeByID = Operation<TitleSelection, EmptyDocument>(
+            .delete, "resources/{id}/mode", scope: .admin
+        ) { selection, vault, _ in
+            try await vault.setMode(nil, for: vault.reference(of: selection.id))
+            return EmptyDocument()
+        }
+
+        static let renameByID = Operation<TitleRequest<NameDetails>, EmptyDocument>(
+            .put, "resources/{id}/name", scope: .admin
+        ) { order, vault, _ in
+            try await vault.setName(order.details.name, of: vault.reference(of: order.id))
+            return EmptyDocument()
+        }
+
+        static let unnameByID = Operation<TitleSelection, EmptyDocument>(
+            .delete, "resources/{id}/name", scope: .admin
+        ) { selection, vault, _ in
+            try await vault.setName("", of: vault.reference(of: selection.id))
+            return EmptyDocument()
+        }
+
+        static let removeByID = Operation<TitleRequest<RemovalDetails>, RemovalDocument>(
+            .delete, "resources/{id}", scope: .admin
+        ) { order, vault, _ in
+            try await remove(
+                vault.reference(of: order.id), from: vault, withLinks: order.details.links ?? false)
+        }
+
+        /// Removes the picture that was set for a title.
+        static let removeCover = Operation<TitleSelection, EmptyDocument>(
+            .delete, "resources/{id}/cover", scope: .admin
+        ) { selection, vault, _ in
+            try await vault.setCover(nil, of: vault.reference(of: selection.id))
+            return EmptyDocument()
+        }
+
         /// Performs an action on entries of the download queue.
         package static let changeDownloads = Operation<DownloadChange, DownloadChangeDocument>(
             .patch, "downloads", scope: .admin
         ) { change, vault, _ in
             DownloadChangeDocument(changed: try await vault.downloads.change(change.act, of: change.selection))
         }
+    }
+}
+
+/// A title that a path names.
+struct TitleSelection: Codable, Sendable { let id: TitleID }
+
+/// A request about a title that a path names.
+struct TitleRequest<Details: Codable & Sendable>: Codable, Sendable {
+    let id: TitleID
+    let details: Details
+
+    private enum CodingKeys: CodingKey { case id }
+
+    // The id is at the same level as the members of the details.
+    init(from decoder: any Decoder) throws {
+        // A missing id ends the decoding, so the other members are looked for first.
+        details = try Details(from: decoder)
+        id = try decoder.container(keyedBy: CodingKeys.self).decode(TitleID.self, forKey: .id)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        try details.encode(to: encoder)
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(id, forKey: .id)
     }
 }

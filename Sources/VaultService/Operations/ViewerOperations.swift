@@ -5,7 +5,9 @@ import VaultModel
 extension Operations {
     /// Viewers, and the titles that are shared with them.
     package enum Viewers {
-        static let all: [any AnyOperation] = [list, add, change, remove, shares, share]
+        static let all: [any AnyOperation] = [
+            list, add, change, remove, shares, share, positions, setPosition,
+        ]
 
         /// Returns the viewers.
         package static let list = Operation<EmptyDocument, ViewersDocument>(.get, "viewers", scope: .admin) {
@@ -78,6 +80,31 @@ extension Operations {
             let viewer = try order.viewer.map { try viewerID($0) }
             return SharedDocument(
                 changed: try await vault.viewers.share(order.resources, with: viewer, isShared: order.shared))
+        }
+
+        /// Returns the positions up to which the caller has played titles.
+        static let positions = Operation<EmptyDocument, PositionsDocument>(
+            .get, "positions", scope: .play, isForViewers: true
+        ) { _, vault, caller in
+            let viewers = vault.viewers
+            let positions = try await viewers.positions(of: caller.viewer).filter { position in
+                caller.viewer.map { viewers.isShared(position.title, with: $0) } ?? true
+            }
+            return PositionsDocument(positions: positions.map { PositionDocument($0) })
+        }
+
+        /// Records the position up to which the caller has played a title.
+        static let setPosition = Operation<TitleRequest<PositionOrder>, EmptyDocument>(
+            .put, "resources/{id}/position", scope: .play, isForViewers: true
+        ) { order, vault, caller in
+            if let viewer = caller.viewer {
+                _ = try await SharedTitles(vault: vault, viewer: viewer).title(order.id)
+            } else {
+                _ = try await vault.reference(of: order.id)
+            }
+            let (position, length) = (try order.details.position, try order.details.length)
+            try vault.viewers.setPosition(position, duration: length, of: order.id, for: caller.viewer)
+            return EmptyDocument()
         }
 
         private static func document(_ viewer: Viewer, _ vault: Vault) -> ViewerDocument {

@@ -17,9 +17,12 @@ extension VaultStore {
         count: Int = 1, isVital: Bool = false, isDurable: Bool = true,
         _ body: (VaultIndex, Database) throws -> Result
     ) throws -> Result {
-        try mutate(count: count, isVital: isVital) { index in
+        let result = try withDiskSpace(orReserve: isVital) {
             try isDurable ? index.write { try body(index, $0) } : index.writeWithoutSync { try body(index, $0) }
         }
+        // The changes are counted last, because a backup written in between would lack them, but reset their count.
+        noteChange(count)
+        return result
     }
 
     /// Runs functions of the index that change it, each in a transaction of its own, and counts the changes as not yet
@@ -31,8 +34,7 @@ extension VaultStore {
     func mutate<Result>(
         count: Int = 1, isVital: Bool = false, _ body: (VaultIndex) throws -> Result
     ) throws -> Result {
-        // The changes are counted last, because a backup written in between would lack them, but reset their count. They
-        // are counted even after a failure, which the first of several transactions may have preceded.
+        // A failure may have followed the first of several transactions.
         defer { noteChange(count) }
         return try withDiskSpace(orReserve: isVital) { try body(index) }
     }
@@ -50,7 +52,7 @@ extension VaultStore {
 
     /// Changes the vault's settings.
     package func changeSettings(_ change: (inout VaultSettings) throws -> Void) throws {
-        try mutate(isVital: true) { index in try index.changeSettings(change) }
+        try mutate(isVital: true) { index, db in try index.changeSettings(db, change) }
         erasure.carryOutIfDue()
     }
 

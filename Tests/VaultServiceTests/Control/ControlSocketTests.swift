@@ -140,7 +140,7 @@ struct ControlSocketTests {
                 "evictions",
                 "viewers", "shares", "positions", "history", "playbacks",
             ].contains(route.rawValue)
-            let needsBody = [.nameByID, .modeByID, .positionByID].contains(route)
+            let needsBody = ["name", "mode", "position"].contains { route.rawValue.hasSuffix($0) }
             // A token is no session.
             let isMissing = route == .session || path != route.path && !needsBody
             #expect(answer.head.status == (isWhole ? 200 : isMissing ? 404 : 400))
