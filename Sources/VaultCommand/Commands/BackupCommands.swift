@@ -35,7 +35,7 @@ struct KeysBackupCommand: AsyncParsableCommand {
         try await changer.orders.backUp(to: file, for: newSlot) { try await changer.carryOut($0) }
         await Terminal.shared.say("backed up the keyring to \(file); store it apart from the vault")
         await Terminal.shared.say(CopiesText.ofBackup)
-        if json { try await StandardOutput.shared.write(try JSONText.of(BackupRecord(file: file)) + "\n") }
+        if json { try await StandardOutput.shared.writeJSON(BackupRecord(file: file)) }
     }
 }
 
@@ -88,7 +88,7 @@ struct KeysRestoreCommand: AsyncParsableCommand {
         for slot in report.slots { await Terminal.shared.say("slot \(Self.name(slot)) unlocks the keyring") }
         for slot in report.lostSlots { await Terminal.shared.say("slot \(Self.name(slot)) of the old keyring is gone") }
         await Terminal.shared.say("restored the keyring, which opens this vault; back it up again")
-        if json { try await StandardOutput.shared.write(try JSONText.of(RestoreRecord(report)) + "\n") }
+        if json { try await StandardOutput.shared.writeJSON(RestoreRecord(report)) }
     }
 
     private func restore(

@@ -96,11 +96,10 @@ struct SettingEdit: ParsableArguments {
 
     /// Changes the settings, through the running service if there is one.
     func carryOut(_ change: SettingsChange) async throws {
-        let connector = try await access.connector(waiting)
-        let settings = try await Interruption.cancelling("the setting may have changed") {
-            try await connector.act { try await $0.call(Operations.Upkeep.changeSettings, change) }
+        let settings = try await access.acting(waiting, ifInterrupted: "the setting may have changed") {
+            try await $0.call(Operations.Upkeep.changeSettings, change)
         }
-        if json { try await StandardOutput.shared.write(try JSONText.of(settings) + "\n") }
+        if json { try await StandardOutput.shared.writeJSON(settings) }
     }
 }
 

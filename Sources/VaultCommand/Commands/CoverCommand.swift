@@ -54,8 +54,7 @@ struct CoverCommand: AsyncParsableCommand {
         guard let changed else { return }
         let shown = remove ? "without a cover of its own" : "has its cover"
         try await StandardOutput.shared.write(
-            json
-                ? try JSONText.of(ListedDocument(changed)) + "\n"
-                : Terminal.printable("\(changed.id.map { "\($0)" } ?? changed.url): \(shown)") + "\n")
+            ListedDocument(changed), asJSON: json,
+            orText: Terminal.printable("\(changed.id.map { "\($0)" } ?? changed.url): \(shown)") + "\n")
     }
 }

@@ -61,7 +61,7 @@ struct DownloadsListCommand: AsyncParsableCommand {
         }
         let table = DownloadTable(
             terminalWidth: StandardOutput.shared.terminalWidth, opening: try await opening(document.counts, service))
-        try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : table.text(document))
+        try await StandardOutput.shared.write(document, asJSON: json, orText: table.text(document))
         if document.counts.damaged > 0 {
             await Terminal.shared.say(
                 "\(Count.of(document.counts.damaged, "entry", "entries")) of the queue cannot be opened; "
@@ -230,7 +230,7 @@ struct QueueArguments: ParsableArguments {
             }
         }
         try await StandardOutput.shared.write(
-            json ? try JSONText.of(result) + "\n" : "\(Count.of(result.changed, "download")) \(done)\n")
+            result, asJSON: json, orText: "\(Count.of(result.changed, "download")) \(done)\n")
     }
 
     /// Returns the ids of titles. A URL is looked up in the queue.

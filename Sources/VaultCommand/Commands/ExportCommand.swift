@@ -72,7 +72,7 @@ struct ExportCommand: AsyncParsableCommand {
         }
         guard json else { return }
         let record = ExportRecord(url: reference.url.absoluteString, file: path)
-        try await StandardOutput.shared.write(try JSONText.of(record) + "\n")
+        try await StandardOutput.shared.writeJSON(record)
     }
 
     private func exportSeveral(to folder: String) async throws {
@@ -105,7 +105,7 @@ struct ExportCommand: AsyncParsableCommand {
                 return (failed, records)
             }
         }
-        if json { try await StandardOutput.shared.write(try JSONText.of(records) + "\n") }
+        if json { try await StandardOutput.shared.writeJSON(records) }
         if let failed { throw AlreadyReported(status: failed) }
     }
 

@@ -97,16 +97,13 @@ struct FetchCommand: AsyncParsableCommand {
                 isJSON: json
             ).run(try await access.connector(waiting))
         }
-        let connector = try await access.connector(waiting, limits: limits)
         let fetch = ListFetch(
             orders: orders, naming: naming, options: options, cover: cover, parallel: parallel, isQuiet: quiet,
             isRecorded: json)
-        let records = try await Interruption.cancelling {
-            try await connector.act { vault in try await fetch.run(in: vault) }
-        }
+        let records = try await access.acting(waiting, limits: limits) { vault in try await fetch.run(in: vault) }
         if !quiet { await fetch.report(records) }
         if json {
-            for record in records { try await StandardOutput.shared.write(try JSONText.of(record) + "\n") }
+            for record in records { try await StandardOutput.shared.writeJSON(record) }
         }
         if let failed = records.first(where: { $0.status != .done }) { throw AlreadyReported(status: failed.status) }
     }

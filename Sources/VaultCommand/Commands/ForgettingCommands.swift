@@ -59,7 +59,7 @@ struct ResealCommand: AsyncParsableCommand {
                 try await StandardOutput.shared.write(Terminal.printable(line) + "\n")
             }
         }
-        if json { try await StandardOutput.shared.write(try JSONText.of(report) + "\n") }
+        if json { try await StandardOutput.shared.writeJSON(report) }
         guard verdict.status == .done else { throw AlreadyReported(status: verdict.status) }
     }
 }
@@ -104,25 +104,23 @@ struct ShredCommand: AsyncParsableCommand {
     func run() async throws {
         let names = try titles.map { try TitleName($0) }
         let naming = try await naming.naming(of: names, access.unlocking)
-        let connector = try await access.connector(waiting)
         let (selection, consent, isQuick, withLinks) = (selection, consent, quick, links.links)
         let notice = links.notice
-        let document = try await Interruption.cancelling("it continues when the vault is opened again") {
-            try await connector.act { vault in
-                guard selection.isGiven else {
-                    let references = try await naming.references(to: names, in: vault)
-                    for reference in references { try await notice.tell(of: reference, in: vault) }
-                    return try await vault.call(
-                        Operations.Keys.shred, ShredRequest(references, quick: isQuick, links: withLinks))
-                }
-                let chosen = try await selection.titles(in: vault)
-                guard !chosen.isEmpty else { throw UsageError("the vault has no title, so there is none to shred") }
-                try await consent.ask(to: "shred", chosen)
-                let references = try await naming.references(to: chosen.compactMap(\.id).map(TitleName.id), in: vault)
+        let document = try await access.acting(waiting, ifInterrupted: "it continues when the vault is opened again") {
+            vault in
+            guard selection.isGiven else {
+                let references = try await naming.references(to: names, in: vault)
                 for reference in references { try await notice.tell(of: reference, in: vault) }
                 return try await vault.call(
                     Operations.Keys.shred, ShredRequest(references, quick: isQuick, links: withLinks))
             }
+            let chosen = try await selection.titles(in: vault)
+            guard !chosen.isEmpty else { throw UsageError("the vault has no title, so there is none to shred") }
+            try await consent.ask(to: "shred", chosen)
+            let references = try await naming.references(to: chosen.compactMap(\.id).map(TitleName.id), in: vault)
+            for reference in references { try await notice.tell(of: reference, in: vault) }
+            return try await vault.call(
+                Operations.Keys.shred, ShredRequest(references, quick: isQuick, links: withLinks))
         }
         for title in document.resources {
             guard let problem = title.problem else {
@@ -135,7 +133,7 @@ struct ShredCommand: AsyncParsableCommand {
             }
             await Terminal.shared.say(problem.error?.text ?? problem.detail ?? problem.title)
         }
-        if json { try await StandardOutput.shared.write(try JSONText.of(document) + "\n") }
+        if json { try await StandardOutput.shared.writeJSON(document) }
         let verdict = ShredText(document, isQuick: quick)
         if let remark = verdict.remark { await Terminal.shared.say(remark) }
         guard verdict.status == .done else { throw AlreadyReported(status: verdict.status) }
@@ -164,16 +162,14 @@ struct DestroyCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let connector = try await access.connector(waiting)
         let given = confirm
-        let document = try await Interruption.cancelling("run it again to make sure that it is done") {
-            try await connector.act { vault in
-                let id = try await vault.call(Operations.Upkeep.status).vault
-                let confirmed = try await Self.confirmation(given, of: id)
-                return try await vault.call(Operations.Keys.destroy, DestructionRequest(vault: confirmed))
-            }
+        let document = try await access.acting(waiting, ifInterrupted: "run it again to make sure that it is done") {
+            vault in
+            let id = try await vault.call(Operations.Upkeep.status).vault
+            let confirmed = try await Self.confirmation(given, of: id)
+            return try await vault.call(Operations.Keys.destroy, DestructionRequest(vault: confirmed))
         }
-        if json { try await StandardOutput.shared.write(try JSONText.of(document) + "\n") }
+        if json { try await StandardOutput.shared.writeJSON(document) }
         await Terminal.shared.say(
             "destroyed vault \(document.vaultID) and the keys of \(Count.of(document.resources, "title"))")
         if document.backups > 0 {
@@ -225,7 +221,7 @@ struct AuditCommand: AsyncParsableCommand {
 
     func run() async throws {
         let report = try await titles.isEmpty ? wholeLog() : aboutTitles()
-        try await StandardOutput.shared.write(json ? try JSONText.of(report) + "\n" : AuditText.text(report))
+        try await StandardOutput.shared.write(report, asJSON: json, orText: AuditText.text(report))
         if !report.isAnchored {
             await Terminal.shared.say("checked without the keyring: a log that was cut at its end goes unnoticed")
         }

@@ -50,27 +50,24 @@ struct ImportCommand: AsyncParsableCommand {
         try options.check()
         let cover = try await picture.bytes()
         let path = try ProcessEnvironment.current.absolute(file)
-        let connector = try await access.connector(waiting)
-        let report = try await Interruption.cancelling("nothing was stored") {
-            try await connector.act { vault in
-                let source = try await ImportedFile.open(at: path)
-                let references = try await naming.references(to: [name], in: vault)
-                var display = ProgressDisplay("import")
-                var report: ImportReport?
-                for reference in references {
-                    report = try await vault.importFile(source, as: reference, options) { step in
-                        await display.show(TransferProgress(held: step.stored, total: step.total))
-                    }
+        let report = try await access.acting(waiting, ifInterrupted: "nothing was stored") { vault in
+            let source = try await ImportedFile.open(at: path)
+            let references = try await naming.references(to: [name], in: vault)
+            var display = ProgressDisplay("import")
+            var report: ImportReport?
+            for reference in references {
+                report = try await vault.importFile(source, as: reference, options) { step in
+                    await display.show(TransferProgress(held: step.stored, total: step.total))
                 }
-                await display.end()
-                if let cover {
-                    for reference in references { try await vault.setCover(cover, of: reference) }
-                }
-                return report
             }
+            await display.end()
+            if let cover {
+                for reference in references { try await vault.setCover(cover, of: reference) }
+            }
+            return report
         }
         guard let report else { return }
-        try await StandardOutput.shared.write(json ? try JSONText.of(report) + "\n" : Self.text(report))
+        try await StandardOutput.shared.write(report, asJSON: json, orText: Self.text(report))
     }
 
     private static func text(_ report: ImportReport) -> String {

@@ -37,7 +37,7 @@ struct InitCommand: AsyncParsableCommand {
             vault: place.folder, isVaultCreated: report.isVaultCreated, keyring: place.keyring,
             isKeyringCreated: report.isKeyringCreated, keyFile: keyFile, isKeyFileCreated: report.isKeyFileCreated,
             restsWithVault: report.isUnlockOnVaultDisk)
-        try await StandardOutput.shared.write(json ? try JSONText.of(record) + "\n" : FactText.text(facts))
+        try await StandardOutput.shared.write(record, asJSON: json, orText: FactText.text(facts))
         if report.isUnlockOnVaultDisk {
             await Terminal.shared.say(UnlockText.sameDisk)
         }

@@ -26,7 +26,7 @@ struct KeysListCommand: AsyncParsableCommand {
 
     func run() async throws {
         let document = try await document()
-        try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : KeysText.text(document))
+        try await StandardOutput.shared.write(document, asJSON: json, orText: KeysText.text(document))
     }
 
     /// Returns the state of the keys from the service, for which no key is needed, and which knows the running
@@ -99,7 +99,7 @@ struct RotateCommand: AsyncParsableCommand {
         await Terminal.shared.say([done, act.cutsOff].compactMap(\.self).joined(separator: "; "))
         await KeysText.printRemainingWork(act, document)
         await Terminal.shared.say(KeysText.backUp)
-        try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : KeysText.text(document))
+        try await StandardOutput.shared.write(document, asJSON: json, orText: KeysText.text(document))
     }
 }
 
@@ -120,20 +120,17 @@ struct RewrapCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let connector = try await access.connector(waiting)
-        let document = try await Interruption.cancelling("keys moved so far stay moved") {
-            try await connector.act { vault in
-                let document = try await vault.follow(Operations.Keys.rewrap, EmptyDocument()) { step in
-                    guard Terminal.shared.canRedraw else { return }
-                    await Terminal.shared.redraw("rewrap  \(step.keys) of \(step.total) keys")
-                }
-                await Terminal.shared.keepLine()
-                return document
+        let document = try await access.acting(waiting, ifInterrupted: "keys moved so far stay moved") { vault in
+            let document = try await vault.follow(Operations.Keys.rewrap, EmptyDocument()) { step in
+                guard Terminal.shared.canRedraw else { return }
+                await Terminal.shared.redraw("rewrap  \(step.keys) of \(step.total) keys")
             }
+            await Terminal.shared.keepLine()
+            return document
         }
         let verdict = RewrapText(document)
         for remark in verdict.remarks { await Terminal.shared.say(remark) }
-        if json { try await StandardOutput.shared.write(try JSONText.of(document) + "\n") }
+        if json { try await StandardOutput.shared.writeJSON(document) }
         guard verdict.status == .done else { throw AlreadyReported(status: verdict.status) }
     }
 }
@@ -183,7 +180,7 @@ struct RetireCommand: AsyncParsableCommand {
         }
         if !wasRetired { await Terminal.shared.say(CopiesText.afterRetirement) }
         await KeysText.printRemainingWork(.retire, document)
-        try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : KeysText.text(document))
+        try await StandardOutput.shared.write(document, asJSON: json, orText: KeysText.text(document))
     }
 }
 
@@ -209,10 +206,10 @@ struct LockCommand: AsyncParsableCommand {
         do {
             try await RemoteVault(ControlClient(folder: try place.vault())).lock()
             await Terminal.shared.say("locked: the service has no key any more; restart it to play")
-            if json { try await StandardOutput.shared.write(try JSONText.of(LockRecord(locked: true)) + "\n") }
+            if json { try await StandardOutput.shared.writeJSON(LockRecord(locked: true)) }
         } catch is ServiceGone {
             await Terminal.shared.say("no service has the vault open: there is nothing to lock")
-            if json { try await StandardOutput.shared.write(try JSONText.of(LockRecord(locked: false)) + "\n") }
+            if json { try await StandardOutput.shared.writeJSON(LockRecord(locked: false)) }
         }
     }
 }

@@ -67,7 +67,7 @@ struct VerifyCommand: AsyncParsableCommand {
             return try await naming.references(to: chosen, in: vault)
         }
         let document = try await Interruption.cancelling("completed repairs are kept", act)
-        try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : VerifyText.text(document))
+        try await StandardOutput.shared.write(document, asJSON: json, orText: VerifyText.text(document))
         guard document.isSound else { throw AlreadyReported(status: document.remaining > 0 ? .integrity : .failed) }
     }
 
@@ -142,7 +142,7 @@ struct IndexRebuildCommand: AsyncParsableCommand {
             await terminal.keepLine()
             return report
         }
-        try await StandardOutput.shared.write(json ? try JSONText.of(report) + "\n" : Self.text(report))
+        try await StandardOutput.shared.write(report, asJSON: json, orText: Self.text(report))
     }
 
     private static func text(_ report: RebuildReport) -> String {
@@ -199,11 +199,10 @@ struct PruneCommand: AsyncParsableCommand {
             maxSize: try maxSize.map { SizeText(bytes: try SizeArgument.parse($0, "--max-size")) },
             maxAge: try maxAge.map { try AgeArgument.parse($0, "--max-age") },
             evictDownloads: evictDownloads ? true : nil, dryRun: dryRun ? true : nil)
-        let connector = try await access.connector(waiting)
-        let document = try await Interruption.cancelling("media evicted so far is gone") {
-            try await connector.act { try await $0.call(Operations.Upkeep.prune, limits) }
+        let document = try await access.acting(waiting, ifInterrupted: "media evicted so far is gone") {
+            try await $0.call(Operations.Upkeep.prune, limits)
         }
-        try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : text(document))
+        try await StandardOutput.shared.write(document, asJSON: json, orText: text(document))
     }
 
     private func text(_ document: PruneReport) -> String {

@@ -42,7 +42,7 @@ struct ReadyCommand: AsyncParsableCommand {
         } else {
             report = try await access.opener().reading { try await $0.readiness(options) }
         }
-        try await StandardOutput.shared.write(json ? try JSONText.of(report) + "\n" : ReadyText.text(report, options))
+        try await StandardOutput.shared.write(report, asJSON: json, orText: ReadyText.text(report, options))
         guard report.isReady else { throw AlreadyReported(status: .failed) }
     }
 

@@ -37,7 +37,7 @@ struct RevokeRootCommand: AsyncParsableCommand {
         }
         if json {
             let record = RootRevocationRecord(unretired)
-            try await StandardOutput.shared.write(try JSONText.of(record) + "\n")
+            try await StandardOutput.shared.writeJSON(record)
         }
         try await RootRevocation.tell(of: "the old root key", unretired)
     }

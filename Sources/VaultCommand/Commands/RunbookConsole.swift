@@ -44,7 +44,7 @@ struct RunbookConsole: Sendable {
         }
         if isJSON {
             let record = RunbookRecord(latest, isDone: (try? end.get()) != nil, state)
-            try await StandardOutput.shared.write(try JSONText.of(record) + "\n")
+            try await StandardOutput.shared.writeJSON(record)
         }
         try end.get()
     }

@@ -165,7 +165,7 @@ struct SessionsListCommand: AsyncParsableCommand {
     func run() async throws {
         let document = try await access.asking { try await $0.call(Operations.Grants.sessions) }
         await IssuedText.warn(ofDamaged: document.damaged)
-        guard !json else { return try await StandardOutput.shared.write(try JSONText.of(document) + "\n") }
+        guard !json else { return try await StandardOutput.shared.writeJSON(document) }
         if document.sessions.isEmpty { await Terminal.shared.say("no browser is signed in") }
         let rows = document.sessions.map { session in
             [

@@ -58,28 +58,25 @@ struct ShareArguments: ParsableArguments {
     func share(_ isShared: Bool) async throws {
         let names = try titles.map { try TitleName($0) }
         let naming = try await naming.naming(of: names, access.unlocking)
-        let connector = try await access.connector(waiting)
         let (selection, with) = (selection, with)
-        let changed = try await Interruption.cancelling("some titles may be shared already") {
-            try await connector.act { vault in
-                // All names are resolved before anything changes, so that nothing is shared if one is misspelt.
-                var viewers: [String?] = []
-                for name in with { viewers.append(try await ViewerName.id(of: name, in: vault)) }
-                let titles = try await Self.ids(of: names, selection, naming, in: vault)
-                var changed = 0
-                for viewer in viewers.isEmpty ? [nil] : viewers {
-                    for first in stride(from: 0, to: titles.count, by: ShareOrder.maxCount) {
-                        let some = Array(titles[first..<min(first + ShareOrder.maxCount, titles.count)])
-                        changed += try await vault.call(
-                            Operations.Viewers.share, ShareOrder(some, viewer: viewer, shared: isShared)
-                        ).changed
-                    }
+        let changed = try await access.acting(waiting, ifInterrupted: "some titles may be shared already") { vault in
+            // All names are resolved before anything changes, so that nothing is shared if one is misspelt.
+            var viewers: [String?] = []
+            for name in with { viewers.append(try await ViewerName.id(of: name, in: vault)) }
+            let titles = try await Self.ids(of: names, selection, naming, in: vault)
+            var changed = 0
+            for viewer in viewers.isEmpty ? [nil] : viewers {
+                for first in stride(from: 0, to: titles.count, by: ShareOrder.maxCount) {
+                    let some = Array(titles[first..<min(first + ShareOrder.maxCount, titles.count)])
+                    changed += try await vault.call(
+                        Operations.Viewers.share, ShareOrder(some, viewer: viewer, shared: isShared)
+                    ).changed
                 }
-                return changed
             }
+            return changed
         }
         await Terminal.shared.say("\(Count.of(changed, "title")) \(isShared ? "shared" : "no longer shared")")
-        if json { try await StandardOutput.shared.write(try JSONText.of(["changed": changed]) + "\n") }
+        if json { try await StandardOutput.shared.writeJSON(["changed": changed]) }
     }
 
     private static func ids(

@@ -28,7 +28,7 @@ struct InfoCommand: AsyncParsableCommand {
                 try await HeldTitle.summary(of: name, naming, in: LocalVault($0))
             }
         }
-        try await StandardOutput.shared.write(json ? try JSONText.of(summary) + "\n" : Self.text(summary))
+        try await StandardOutput.shared.write(summary, asJSON: json, orText: Self.text(summary))
     }
 
     private static func facts(ofFile summary: ResourceSummary) -> [(name: String, value: String)] {
@@ -70,8 +70,7 @@ struct StatusCommand: AsyncParsableCommand {
     func run() async throws {
         let folder = try access.place.vault()
         let record = StatusRecord(try await status(in: folder), service: try await ServiceProbe.running(in: folder))
-        try await StandardOutput.shared.write(
-            json ? try JSONText.of(record) + "\n" : Self.text(record, folder))
+        try await StandardOutput.shared.write(record, asJSON: json, orText: Self.text(record, folder))
     }
 
     /// Returns the status from the service, for which no key is needed, and which knows what is not yet in the index.
@@ -143,8 +142,7 @@ struct ExplainCommand: AsyncParsableCommand {
     func run() async throws {
         let name = try TitleName(title)
         let document = try await explanation(of: name, naming.naming(of: [name], access.unlocking))
-        try await StandardOutput.shared.write(
-            json ? try JSONText.of(document) + "\n" : ExplanationText.text(document))
+        try await StandardOutput.shared.write(document, asJSON: json, orText: ExplanationText.text(document))
     }
 
     /// Returns the explanation from the service, which knows its own answers. If there is no service, the index is

@@ -42,7 +42,7 @@ struct SlotAddCommand: AsyncParsableCommand {
         guard json else { return }
         let record = AddedSlotRecord(
             slot: order.slotNumber, keyFile: isKeyFileNew ? newSlot.unlock.path : nil, restsWithVault: rests)
-        try await StandardOutput.shared.write(try JSONText.of(record) + "\n")
+        try await StandardOutput.shared.writeJSON(record)
     }
 }
 
@@ -67,7 +67,7 @@ struct SlotListCommand: AsyncParsableCommand {
         let keyring = try place.keyringFile()
         if let place = try? place.place() { try await place.requireKeyring() }
         let listing = try await KeyringSummary.read(keyring)
-        try await StandardOutput.shared.write(json ? try JSONText.of(listing) + "\n" : SlotTable.text(listing.slots))
+        try await StandardOutput.shared.write(listing, asJSON: json, orText: SlotTable.text(listing.slots))
     }
 }
 
@@ -107,7 +107,7 @@ struct SlotRemoveCommand: AsyncParsableCommand {
         let order = try await order(changer, then: changer.newRoot(of: revocation))
         let unretired = try await changer.carryOut(
             order, saying: "slot \(number) removed; back up the keyring again", then: revocation)
-        if json { try await StandardOutput.shared.write(try JSONText.of(ChangedSlotRecord(number, unretired)) + "\n") }
+        if json { try await StandardOutput.shared.writeJSON(ChangedSlotRecord(number, unretired)) }
         try await RootRevocation.tell(of: "the removed key or passphrase", unretired)
     }
 
@@ -157,7 +157,7 @@ struct ChangePassphraseCommand: AsyncParsableCommand {
             then: revocation)
         if json {
             let record = ChangedSlotRecord(slot ?? changer.orders.unlockedSlot, unretired)
-            try await StandardOutput.shared.write(try JSONText.of(record) + "\n")
+            try await StandardOutput.shared.writeJSON(record)
         }
         try await RootRevocation.tell(of: "the old key or passphrase", unretired)
     }

@@ -115,12 +115,9 @@ struct SyncOnceCommand: AsyncParsableCommand, TakesArguments {
         let source = try await SyncSource.read(source, name: choices.name, newest: choices.newest.map { Int($0) })
         let order = SubscriptionOrder(source.source, choices.choices(every: nil))
         let run = SyncRun(isDryRun: dryRun, isQuiet: quiet, isJSON: json)
-        let connector = try await access.connector(waiting)
-        var outcome = try await Interruption.cancelling {
-            try await connector.act { vault in
-                let list = try await source.file?.entries(in: vault)
-                return try await run.run(SyncOrder(order, list: list, isDryRun: run.isDryRun), in: vault)
-            }
+        var outcome = try await access.acting(waiting) { vault in
+            let list = try await source.file?.entries(in: vault)
+            return try await run.run(SyncOrder(order, list: list, isDryRun: run.isDryRun), in: vault)
         }
         // The vault gets the file's entries rather than the file itself, so its report does not include these repairs.
         outcome.document.repairs += source.file?.repairs ?? []
@@ -166,10 +163,8 @@ struct SyncAddCommand: AsyncParsableCommand {
                 "sync add takes the URL of a feed; for a file, run mediavault sync FILE from cron or a timer")
         }
         let order = SubscriptionOrder(.feed(url), choices.choices(every: interval), isUntried: untried)
-        let connector = try await access.connector(waiting)
-        let document = try await Interruption.cancelling("it may have been added") {
-            try await connector.act { vault in (try await vault.call(Operations.Feeds.add, order), vault is RemoteVault)
-            }
+        let document = try await access.acting(waiting, ifInterrupted: "it may have been added") { vault in
+            (try await vault.call(Operations.Feeds.add, order), vault is RemoteVault)
         }
         let text = json ? try JSONText.of(document.0) : Terminal.printable("\(document.0.id)  \(document.0.name)")
         try await StandardOutput.shared.write(text + "\n")
@@ -196,7 +191,7 @@ struct SyncListCommand: AsyncParsableCommand {
         }
         let now = WallClock.now()
         try await StandardOutput.shared.write(
-            json ? try JSONText.of(document) + "\n" : SyncText.table(document.subscriptions, now: now))
+            document, asJSON: json, orText: SyncText.table(document.subscriptions, now: now))
     }
 }
 
@@ -228,16 +223,13 @@ struct SyncRunCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (names, run) = (names, SyncRun(isDryRun: dryRun, isQuiet: quiet, isJSON: json))
-        let connector = try await access.connector(waiting)
-        let status = try await Interruption.cancelling {
-            try await connector.act { vault in
-                var status = ExitStatus.done
-                for subscription in try await SubscriptionName.find(names, in: vault) {
-                    let ended = try await Self.run(subscription, run, in: vault)
-                    if status == .done { status = ended }
-                }
-                return status
+        let status = try await access.acting(waiting) { vault in
+            var status = ExitStatus.done
+            for subscription in try await SubscriptionName.find(names, in: vault) {
+                let ended = try await Self.run(subscription, run, in: vault)
+                if status == .done { status = ended }
             }
+            return status
         }
         guard status == .done else { throw AlreadyReported(status: status) }
     }
@@ -292,25 +284,22 @@ struct SyncRemoveCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (names, titles, all, isAgreed) = (names, titles, all, yes)
-        let connector = try await access.connector(waiting)
-        let (count, removed) = try await Interruption.cancelling("list shows what is left") {
-            try await connector.act { vault in
-                if all {
-                    let known = try await vault.call(Operations.Feeds.list)
-                    let count = known.subscriptions.count + known.damaged
-                    if !isAgreed { try await BulkConsent.ask(to: "remove", Count.of(count, "subscription")) }
-                    _ = try await vault.call(Operations.Feeds.remove, SubscriptionSelection.everything)
-                    return (count, 0)
-                }
-                var removed = 0
-                let chosen = try await SubscriptionName.find(names, in: vault)
-                for subscription in chosen {
-                    removed += try await vault.call(
-                        Operations.Feeds.remove, SubscriptionSelection(subscription.id, titles: titles)
-                    ).removed
-                }
-                return (chosen.count, removed)
+        let (count, removed) = try await access.acting(waiting, ifInterrupted: "list shows what is left") { vault in
+            if all {
+                let known = try await vault.call(Operations.Feeds.list)
+                let count = known.subscriptions.count + known.damaged
+                if !isAgreed { try await BulkConsent.ask(to: "remove", Count.of(count, "subscription")) }
+                _ = try await vault.call(Operations.Feeds.remove, SubscriptionSelection.everything)
+                return (count, 0)
             }
+            var removed = 0
+            let chosen = try await SubscriptionName.find(names, in: vault)
+            for subscription in chosen {
+                removed += try await vault.call(
+                    Operations.Feeds.remove, SubscriptionSelection(subscription.id, titles: titles)
+                ).removed
+            }
+            return (chosen.count, removed)
         }
         let text = "\(Count.of(count, "subscription")) removed, \(Count.of(removed, "title")) removed"
         try await StandardOutput.shared.write(

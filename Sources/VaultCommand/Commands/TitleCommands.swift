@@ -115,21 +115,17 @@ struct RenameCommand: AsyncParsableCommand {
     func run() async throws {
         let (title, name) = (try TitleName(title), name)
         let naming = try await naming.naming(of: [title], access.unlocking)
-        let connector = try await access.connector(waiting)
-        let renamed = try await Interruption.cancelling("the name may have changed") {
-            try await connector.act { vault in
-                let reference = try await naming.reference(to: title, in: vault)
-                try await vault.call(
-                    Operations.Titles.rename, NameRequest(reference, NameDetails(name: name)))
-                return try await vault.resource(reference)
-            }
+        let renamed = try await access.acting(waiting, ifInterrupted: "the name may have changed") { vault in
+            let reference = try await naming.reference(to: title, in: vault)
+            try await vault.call(
+                Operations.Titles.rename, NameRequest(reference, NameDetails(name: name)))
+            return try await vault.resource(reference)
         }
         guard let renamed else { return }
         let shown = renamed.name.map { "named \($0)" } ?? "without a name"
         try await StandardOutput.shared.write(
-            json
-                ? try JSONText.of(ListedDocument(renamed)) + "\n"
-                : Terminal.printable("\(renamed.id.map { "\($0)" } ?? renamed.url): \(shown)") + "\n")
+            ListedDocument(renamed), asJSON: json,
+            orText: Terminal.printable("\(renamed.id.map { "\($0)" } ?? renamed.url): \(shown)") + "\n")
     }
 }
 
@@ -161,24 +157,21 @@ struct TitleArguments: ParsableArguments {
     /// - Parameter verb: the verb with which the question to the user describes what `act` does with a title.
     func act(to verb: String, _ act: @escaping Act) async throws {
         let naming = try await naming.naming(of: titles.compactMap { try? TitleName($0) }, access.unlocking)
-        let connector = try await access.connector(waiting)
         let (given, selection, consent, json) = (titles, selection, consent, json)
-        let failed = try await Interruption.cancelling("finished titles stay changed") {
-            try await connector.act { vault in
-                var titles = given
-                if selection.isGiven {
-                    let chosen = try await selection.titles(in: vault)
-                    try await consent.ask(to: verb, chosen)
-                    titles = chosen.map { $0.id?.description ?? $0.url }
-                }
-                var failed: ExitStatus?
-                for (index, title) in titles.enumerated() {
-                    let record = try await Self.record(
-                        of: title, index + 1, titles.count, naming, in: vault, isPrinted: json, act)
-                    if record.status != .done { failed = failed ?? record.status }
-                }
-                return failed
+        let failed = try await access.acting(waiting, ifInterrupted: "finished titles stay changed") { vault in
+            var titles = given
+            if selection.isGiven {
+                let chosen = try await selection.titles(in: vault)
+                try await consent.ask(to: verb, chosen)
+                titles = chosen.map { $0.id?.description ?? $0.url }
             }
+            var failed: ExitStatus?
+            for (index, title) in titles.enumerated() {
+                let record = try await Self.record(
+                    of: title, index + 1, titles.count, naming, in: vault, isPrinted: json, act)
+                if record.status != .done { failed = failed ?? record.status }
+            }
+            return failed
         }
         if let failed { throw AlreadyReported(status: failed) }
     }
@@ -207,7 +200,7 @@ struct TitleArguments: ParsableArguments {
             await Terminal.shared.say(error.message(ofURL: number, of: count))
             record = TitleRecord(id: id, url, failed: error)
         }
-        if isPrinted { try await StandardOutput.shared.write(try JSONText.of(record) + "\n") }
+        if isPrinted { try await StandardOutput.shared.writeJSON(record) }
         return record
     }
 

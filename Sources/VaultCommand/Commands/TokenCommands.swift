@@ -39,10 +39,9 @@ struct TokenCreateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let order = TokenOrder(scope.scope, name: name, try ExpiryArgument.parse(expires))
-        let connector = try await access.connector(waiting)
-        let created = try await Interruption.cancelling("a token may have been created; token list shows it") {
-            try await connector.act { try await $0.call(Operations.Grants.createToken, order) }
-        }
+        let created = try await access.acting(
+            waiting, ifInterrupted: "a token may have been created; token list shows it"
+        ) { try await $0.call(Operations.Grants.createToken, order) }
         try await StandardOutput.shared.write((json ? try JSONText.of(created) : created.token) + "\n")
         let end = created.expires.map { "expires \($0)" } ?? "never expires"
         await Terminal.shared.say(
@@ -64,7 +63,7 @@ struct TokenListCommand: AsyncParsableCommand {
     func run() async throws {
         let document = try await access.asking { try await $0.call(Operations.Grants.tokens) }
         await IssuedText.warn(ofDamaged: document.damaged)
-        guard !json else { return try await StandardOutput.shared.write(try JSONText.of(document) + "\n") }
+        guard !json else { return try await StandardOutput.shared.writeJSON(document) }
         if document.tokens.isEmpty { await Terminal.shared.say("there are no tokens") }
         let rows = document.tokens.map { token in
             [
@@ -115,7 +114,7 @@ struct LinksListCommand: AsyncParsableCommand {
     func run() async throws {
         let document = try await access.asking { try await $0.call(Operations.Grants.links) }
         await IssuedText.warn(ofDamaged: document.damaged)
-        guard !json else { return try await StandardOutput.shared.write(try JSONText.of(document) + "\n") }
+        guard !json else { return try await StandardOutput.shared.writeJSON(document) }
         if document.links.isEmpty { await Terminal.shared.say("there are no named links") }
         let rows = document.links.map { link in
             let others = link.count == 1 ? "" : " and \(link.count - 1) more"
@@ -174,24 +173,21 @@ struct RevocationArguments: ParsableArguments {
     /// Revokes the tokens, links or sessions that the arguments name. If any of the names does not exist, nothing is
     /// revoked.
     func revoke(_ names: [String], _ family: AccessGrant.Family) async throws {
-        let connector = try await access.connector(waiting)
         let isAgreed = yes
         let what = family.noun
-        let count = try await Interruption.cancelling("list shows what is not revoked") {
-            try await connector.act { vault in
-                guard !names.isEmpty else {
-                    if !isAgreed { try await Self.ask(family, what, in: vault) }
-                    return try await vault.call(Operations.Grants.revoke(family), GrantSelection(id: nil)).revoked
-                }
-                var count = 0
-                for id in try await Self.ids(of: names, family, in: vault) {
-                    count += try await vault.call(Operations.Grants.revoke(family), GrantSelection(id: id)).revoked
-                }
-                return count
+        let count = try await access.acting(waiting, ifInterrupted: "list shows what is not revoked") { vault in
+            guard !names.isEmpty else {
+                if !isAgreed { try await Self.ask(family, what, in: vault) }
+                return try await vault.call(Operations.Grants.revoke(family), GrantSelection(id: nil)).revoked
             }
+            var count = 0
+            for id in try await Self.ids(of: names, family, in: vault) {
+                count += try await vault.call(Operations.Grants.revoke(family), GrantSelection(id: id)).revoked
+            }
+            return count
         }
         await Terminal.shared.say("\(Count.of(count, what)) revoked")
-        if json { try await StandardOutput.shared.write(try JSONText.of(["revoked": count]) + "\n") }
+        if json { try await StandardOutput.shared.writeJSON(["revoked": count]) }
     }
 
     /// Asks the user whether to revoke the whole family, including records that cannot be read.

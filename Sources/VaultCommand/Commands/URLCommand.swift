@@ -87,10 +87,8 @@ struct URLCommand: AsyncParsableCommand {
         -> LinkedTitles
     {
         if name != nil {
-            let connector = try await access.connector(waiting)
-            return try await Interruption.cancelling("links may have been created; links list shows them") {
-                try await connector.act { try await linked(names, naming, details, in: $0) }
-            }
+            return try await access.acting(waiting, ifInterrupted: "links may have been created; links list shows them")
+            { try await linked(names, naming, details, in: $0) }
         }
         if let running = try await access.runningService() {
             return try await linked(names, naming, details, in: running)
@@ -213,11 +211,10 @@ struct RevokeLinksCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let connector = try await access.connector(waiting)
-        _ = try await Interruption.cancelling("the links may still be valid") {
-            try await connector.act { try await $0.call(Operations.Upkeep.revokeLinks) }
+        _ = try await access.acting(waiting, ifInterrupted: "the links may still be valid") {
+            try await $0.call(Operations.Upkeep.revokeLinks)
         }
         await Terminal.shared.say("all playback links, tokens and sessions are revoked; back up the keyring again")
-        if json { try await StandardOutput.shared.write(try JSONText.of(RevocationRecord()) + "\n") }
+        if json { try await StandardOutput.shared.writeJSON(RevocationRecord()) }
     }
 }

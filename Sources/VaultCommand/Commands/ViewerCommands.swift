@@ -45,11 +45,10 @@ struct ViewersAddCommand: AsyncParsableCommand {
     func run() async throws {
         let given = try await pin.pin(asks: asksPIN, access.unlocking)
         let order = ViewerOrder(name: name, pin: given, sharesAll: all)
-        let connector = try await access.connector(waiting)
-        let added = try await Interruption.cancelling("the viewer may have been added; viewers list shows it") {
-            try await connector.act { try await $0.call(Operations.Viewers.add, order) }
-        }
-        if json { try await StandardOutput.shared.write(try JSONText.of(added) + "\n") }
+        let added = try await access.acting(
+            waiting, ifInterrupted: "the viewer may have been added; viewers list shows it"
+        ) { try await $0.call(Operations.Viewers.add, order) }
+        if json { try await StandardOutput.shared.writeJSON(added) }
         let entry = added.hasPIN ? "with a PIN" : "without a PIN"
         await Terminal.shared.say("added viewer \(Terminal.printable(added.name)), \(entry)")
     }
@@ -77,7 +76,7 @@ struct ViewersListCommand: AsyncParsableCommand {
             await Terminal.shared.say(
                 "\(Count.of(document.damaged, "record")) of viewers cannot be read; they admit and share nothing")
         }
-        guard !json else { return try await StandardOutput.shared.write(try JSONText.of(document) + "\n") }
+        guard !json else { return try await StandardOutput.shared.writeJSON(document) }
         if document.viewers.isEmpty { await Terminal.shared.say("there are no viewers") }
         guard !failed else {
             return try await StandardOutput.shared.write(
@@ -205,15 +204,12 @@ struct ViewersRemoveCommand: AsyncParsableCommand {
     @OptionGroup var waiting: WaitOption
 
     func run() async throws {
-        let connector = try await access.connector(waiting)
         let names = names
-        let count = try await Interruption.cancelling("viewers list shows who is left") {
-            try await connector.act { vault in
-                var ids: Set<String> = []
-                for name in names { ids.insert(try await ViewerName.id(of: name, in: vault)) }
-                for id in ids { try await vault.call(Operations.Viewers.remove, ViewerSelection(id)) }
-                return ids.count
-            }
+        let count = try await access.acting(waiting, ifInterrupted: "viewers list shows who is left") { vault in
+            var ids: Set<String> = []
+            for name in names { ids.insert(try await ViewerName.id(of: name, in: vault)) }
+            for id in ids { try await vault.call(Operations.Viewers.remove, ViewerSelection(id)) }
+            return ids.count
         }
         await Terminal.shared.say("\(Count.of(count, "viewer")) removed")
     }

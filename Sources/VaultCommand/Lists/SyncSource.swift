@@ -135,7 +135,7 @@ struct SyncRun: Sendable {
     /// Reports the result of a run.
     func report(_ outcome: Outcome) async throws {
         let document = outcome.document
-        if isJSON { return try await StandardOutput.shared.write(try JSONText.of(document) + "\n") }
+        if isJSON { return try await StandardOutput.shared.writeJSON(document) }
         for item in document.removed + document.fetched {
             guard let problem = item.problem else { continue }
             await Terminal.shared.say("failed: \(Terminal.printable(item.name)): \(problem)")

@@ -47,6 +47,20 @@ struct VaultAccess: ParsableArguments {
         return try await TokenIssuer.open(keyring: keyring, unlock: try await unlocking.unlock())
     }
 
+    /// Acts on the vault through the service that owns it, or else as its owner. The first signal cancels the work.
+    ///
+    /// - Parameters:
+    ///   - limits: as for ``connector(_:limits:)``.
+    ///   - outcome: the words with which the message describes the state of cancelled work.
+    func acting<Value: Sendable>(
+        _ wait: WaitOption = WaitOption(), limits: StorageLimits? = nil,
+        ifInterrupted outcome: String = Interrupted.usualOutcome,
+        _ body: @escaping @Sendable (any VaultClient) async throws -> Value
+    ) async throws -> Value {
+        let connector = try await connector(wait, limits: limits)
+        return try await Interruption.cancelling(outcome) { try await connector.act(body) }
+    }
+
     /// Returns a connector to the service that owns the vault. A key is needed only if no service owns it.
     ///
     /// - Parameter limits: the limits for this run, which apply if this process becomes the owner. If a service is the

@@ -17,7 +17,7 @@ enum Interruption {
     /// - Parameter outcome: the words with which the message describes the state of cancelled work.
     /// - Throws: ``Interrupted`` if `work` throws after a signal, else the error that `work` throws.
     static func cancelling<Value: Sendable>(
-        _ outcome: String = "received data is kept", _ work: @escaping @Sendable () async throws -> Value
+        _ outcome: String = Interrupted.usualOutcome, _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         let task = Task { try await work() }
         let received = Locked<Int32?>(nil)
@@ -42,7 +42,9 @@ enum Interruption {
 struct Interrupted: Error, Hashable, Sendable {
     let signal: Int32
     /// The words with which the message describes the state of the work.
-    var outcome = "received data is kept"
+    var outcome = Self.usualOutcome
+
+    static let usualOutcome = "received data is kept"
 
     /// The message for standard error.
     var message: String { "interrupted; \(outcome)" }
