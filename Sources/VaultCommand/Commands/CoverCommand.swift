@@ -44,12 +44,10 @@ struct CoverCommand: AsyncParsableCommand {
         var picture: [UInt8]?
         if let file { picture = try await CoverFile.bytes(of: file) }
         let (cover, connector) = (picture, try await access.connector(waiting))
-        let changed = try await Interruption.cancelling("the cover may have changed") {
-            try await connector.act { vault in
-                let reference = try await naming.reference(to: title, in: vault)
-                try await vault.setCover(cover, of: reference)
-                return try await vault.resource(reference)
-            }
+        let changed = try await connector.acting(ifInterrupted: "the cover may have changed") { vault in
+            let reference = try await naming.reference(to: title, in: vault)
+            try await vault.setCover(cover, of: reference)
+            return try await vault.resource(reference)
         }
         guard let changed else { return }
         let shown = remove ? "without a cover of its own" : "has its cover"

@@ -212,22 +212,20 @@ struct QueueArguments: ParsableArguments {
         let names = try titles.map { try TitleName($0) }
         let start = try prefix.map { try TitleSelection.canonical($0) }
         let (connector, contentID) = (try await access.connector(waiting), contentID)
-        let result = try await Interruption.cancelling("the queue may have changed") {
-            try await connector.act { vault in
-                if let consent, !consent.yes {
-                    let counts = try await vault.downloads(after: nil, limit: 1).counts
-                    let count = counts.waiting + counts.running + counts.paused + counts.failed + counts.damaged
-                    if count > 0 { try await consent.ask(to: act.rawValue, Count.of(count, "download")) }
-                }
-                let selection: DownloadSelection =
-                    if let start {
-                        .titles(try await Self.ids(beginning: start, in: vault))
-                    } else {
-                        names.isEmpty ? .all : .titles(try await Self.ids(of: names, contentID, in: vault))
-                    }
-                return try await vault.call(
-                    Operations.Titles.changeDownloads, DownloadChange(act, of: selection))
+        let result = try await connector.acting(ifInterrupted: "the queue may have changed") { vault in
+            if let consent, !consent.yes {
+                let counts = try await vault.downloads(after: nil, limit: 1).counts
+                let count = counts.waiting + counts.running + counts.paused + counts.failed + counts.damaged
+                if count > 0 { try await consent.ask(to: act.rawValue, Count.of(count, "download")) }
             }
+            let selection: DownloadSelection =
+                if let start {
+                    .titles(try await Self.ids(beginning: start, in: vault))
+                } else {
+                    names.isEmpty ? .all : .titles(try await Self.ids(of: names, contentID, in: vault))
+                }
+            return try await vault.call(
+                Operations.Titles.changeDownloads, DownloadChange(act, of: selection))
         }
         try await StandardOutput.shared.write(
             result, asJSON: json, orText: "\(Count.of(result.changed, "download")) \(done)\n")

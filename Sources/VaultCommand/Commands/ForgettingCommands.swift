@@ -36,20 +36,18 @@ struct ResealCommand: AsyncParsableCommand {
         let naming = try await naming.naming(of: names, access.unlocking)
         let connector = try await access.connector(waiting)
         let rate = limitRate?.bytesPerSecond
-        let (references, report) = try await Interruption.cancelling(
-            "finished segments are kept; run it again to continue"
-        ) {
-            try await connector.act { vault in
-                let references = try await naming.references(to: names, in: vault)
-                var display = ProgressDisplay("reseal")
-                let report = try await vault.follow(
-                    Operations.Keys.reseal, ResealRequest(references, bytesPerSecond: rate)
-                ) { step in
-                    await display.show(TransferProgress(held: step.bytes, total: step.bytesTotal))
-                }
-                await display.end()
-                return (references, report)
+        let (references, report) = try await connector.acting(
+            ifInterrupted: "finished segments are kept; run it again to continue"
+        ) { vault in
+            let references = try await naming.references(to: names, in: vault)
+            var display = ProgressDisplay("reseal")
+            let report = try await vault.follow(
+                Operations.Keys.reseal, ResealRequest(references, bytesPerSecond: rate)
+            ) { step in
+                await display.show(TransferProgress(held: step.bytes, total: step.bytesTotal))
             }
+            await display.end()
+            return (references, report)
         }
         let verdict = ResealText(report)
         for remark in verdict.remarks { await Terminal.shared.say(remark) }

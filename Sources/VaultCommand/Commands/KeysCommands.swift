@@ -83,13 +83,11 @@ struct RotateCommand: AsyncParsableCommand {
         let act: Receipt.Act = root ? .rotateRoot : locator ? .changeLocator : .rotate
         let keys = root ? try await kept.keys(besides: access, connector.opener) : []
         let dropSlots = kept.dropSlots
-        let document = try await Interruption.cancelling("keys list shows whether it was done") {
-            try await connector.act { vault in
-                switch act {
-                case .rotateRoot: try await vault.rotateRoot(unlockedBy: keys, droppingOtherSlots: dropSlots)
-                case .changeLocator: try await vault.call(Operations.Keys.rotate, RotationRequest(locator: true))
-                default: try await vault.call(Operations.Keys.rotate, RotationRequest())
-                }
+        let document = try await connector.acting(ifInterrupted: "keys list shows whether it was done") { vault in
+            switch act {
+            case .rotateRoot: try await vault.rotateRoot(unlockedBy: keys, droppingOtherSlots: dropSlots)
+            case .changeLocator: try await vault.call(Operations.Keys.rotate, RotationRequest(locator: true))
+            default: try await vault.call(Operations.Keys.rotate, RotationRequest())
             }
         }
         let done =
@@ -158,16 +156,14 @@ struct RetireCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (connector, generation) = (try await access.connector(waiting), generation)
-        let (wasRetired, document) = try await Interruption.cancelling(
-            "keys list shows whether the generation still exists"
-        ) {
-            try await connector.act { vault in
-                let before = try await vault.call(Operations.Keys.list).generations.first { $0.number == generation }
-                return (
-                    before?.state == .retired,
-                    try await vault.call(Operations.Keys.retire, RetirementRequest(generation: generation))
-                )
-            }
+        let (wasRetired, document) = try await connector.acting(
+            ifInterrupted: "keys list shows whether the generation still exists"
+        ) { vault in
+            let before = try await vault.call(Operations.Keys.list).generations.first { $0.number == generation }
+            return (
+                before?.state == .retired,
+                try await vault.call(Operations.Keys.retire, RetirementRequest(generation: generation))
+            )
         }
         let done = wasRetired ? "generation \(generation) was already destroyed" : "destroyed generation \(generation)"
         let end = wasRetired ? nil : KeysText.cutOff(by: document)

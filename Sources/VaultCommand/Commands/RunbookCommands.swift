@@ -32,8 +32,8 @@ struct RevokeRootCommand: AsyncParsableCommand {
         let connector = try await access.connector(waiting)
         let revocation = RootRevocation(
             new: nil, kept: try await kept.keys(besides: access, connector.opener), dropsOtherSlots: kept.dropSlots)
-        let unretired = try await Interruption.cancelling("keys list shows what is done") {
-            try await connector.act { try await revocation.run(on: $0) }
+        let unretired = try await connector.acting(ifInterrupted: "keys list shows what is done") {
+            try await revocation.run(on: $0)
         }
         if json {
             let record = RootRevocationRecord(unretired)

@@ -39,12 +39,10 @@ struct SlotChanger: Sendable {
     func carryOut(
         _ order: KeyringOrder, saying done: String? = nil, then revocation: RootRevocation? = nil
     ) async throws -> [VaultError]? {
-        try await Interruption.cancelling("the keyring may have changed; see keys slot list") {
-            try await connector.act { vault in
-                try await vault.call(Operations.Keys.changeKeyring, order)
-                if let done { await Terminal.shared.say(done) }
-                return try await revocation?.run(on: vault)
-            }
+        try await connector.acting(ifInterrupted: "the keyring may have changed; see keys slot list") { vault in
+            try await vault.call(Operations.Keys.changeKeyring, order)
+            if let done { await Terminal.shared.say(done) }
+            return try await revocation?.run(on: vault)
         }
     }
 }

@@ -19,8 +19,8 @@ struct DetachedFetch: Sendable {
 
     /// Queues the titles, and reports either the queued titles, or the reasons why none could be queued.
     func run(_ connector: VaultConnector) async throws {
-        let (queued, failed, isServed) = try await Interruption.cancelling("the queue may have changed") {
-            try await connector.act { vault in try await queue(in: vault) }
+        let (queued, failed, isServed) = try await connector.acting(ifInterrupted: "the queue may have changed") {
+            vault in try await queue(in: vault)
         }
         if let failed {
             if orders.count > 1 { await Terminal.shared.say("nothing was queued: correct the list, and try again") }

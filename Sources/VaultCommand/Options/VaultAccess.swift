@@ -47,18 +47,16 @@ struct VaultAccess: ParsableArguments {
         return try await TokenIssuer.open(keyring: keyring, unlock: try await unlocking.unlock())
     }
 
-    /// Acts on the vault through the service that owns it, or else as its owner. The first signal cancels the work.
+    /// Acts on the vault through the service that owns it, or else as its owner; see
+    /// ``VaultConnector/acting(ifInterrupted:_:)``.
     ///
-    /// - Parameters:
-    ///   - limits: as for ``connector(_:limits:)``.
-    ///   - outcome: the words with which the message describes the state of cancelled work.
+    /// - Parameter limits: as for ``connector(_:limits:)``.
     func acting<Value: Sendable>(
         _ wait: WaitOption = WaitOption(), limits: StorageLimits? = nil,
         ifInterrupted outcome: String = Interrupted.usualOutcome,
         _ body: @escaping @Sendable (any VaultClient) async throws -> Value
     ) async throws -> Value {
-        let connector = try await connector(wait, limits: limits)
-        return try await Interruption.cancelling(outcome) { try await connector.act(body) }
+        try await connector(wait, limits: limits).acting(ifInterrupted: outcome, body)
     }
 
     /// Returns a connector to the service that owns the vault. A key is needed only if no service owns it.

@@ -29,6 +29,16 @@ struct VaultConnector: Sendable {
         }
     }
 
+    /// Runs `body` as ``act(_:)`` does. The first signal cancels the work.
+    ///
+    /// - Parameter outcome: the words with which the message describes the state of cancelled work.
+    func acting<Value: Sendable>(
+        ifInterrupted outcome: String = Interrupted.usualOutcome,
+        _ body: @escaping @Sendable (any VaultClient) async throws -> Value
+    ) async throws -> Value {
+        try await Interruption.cancelling(outcome) { try await act(body) }
+    }
+
     /// Returns the service, which uses its own limits.
     ///
     /// - Throws: ``UsageError`` if limits were given for this run.
