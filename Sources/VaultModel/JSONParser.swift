@@ -14,7 +14,7 @@ package struct JSONParser {
     package enum Numbers: Sendable {
         /// Integers from 0 to 2⁵³ − 1, which are all that the vault writes.
         case written
-        /// All numbers that a `Double` can represent, which is what clients may send.
+        /// All 64-bit integers, and all other numbers in the range of `Double`, which is what clients may send.
         case all
     }
 
@@ -96,8 +96,14 @@ package struct JSONParser {
         }
         let text = String(decoding: bytes[first..<position], as: UTF8.self)
         if let integer = Int64(text) { return .integer(integer) }
-        guard let value = Double(text), value.isFinite else { throw failure }
-        return Int64(exactly: value).map { .integer($0) } ?? .fraction(value)
+        // A number that is too small or too large for `Double` would be read as another one.
+        let isZero = text.utf8.prefix { $0 | 0x20 != UInt8(ascii: "e") }.allSatisfy { !(0x31...0x39).contains($0) }
+        guard let value = Double(text), value.isFinite, isZero == (value == 0) else { throw failure }
+        // So would an integer beyond those that `Double` represents exactly.
+        guard value.magnitude <= Double(JSONValue.largestInteger), let integer = Int64(exactly: value) else {
+            return .fraction(value)
+        }
+        return .integer(integer)
     }
 
     /// Consumes one or more digits, and returns how many there were.

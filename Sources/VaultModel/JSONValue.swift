@@ -3,7 +3,7 @@ package enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
     case integer(Int64)
-    /// A number that is not a 64-bit integer. Only ``JSONParser/Numbers/all`` admits it.
+    /// A number that is not a 64-bit integer, or that is written with a fraction or an exponent and is not exact. Only ``JSONParser/Numbers/all`` admits it.
     case fraction(Double)
     case string(String)
     case array([JSONValue])

@@ -116,8 +116,8 @@ enum ErrorAnswer {
             status: 415, title: "Unsupported Media Type",
             detail: "the body must be JSON, with Content-Type: application/json"))
 
-    static let malformedHead = answer(
-        ProblemDocument(status: 400, title: "Bad Request", detail: "the request is not valid HTTP/1.1"))
+    /// It has no body, because the refused request may be HEAD, whose answer has none.
+    static let malformedHead = Answer(bodiless: 400, HeaderFields())
 
     static let malformedCoding = answer(
         ProblemDocument(

@@ -76,7 +76,7 @@ final class ConnectionOptions: ChannelDuplexHandler {
         } else if lines.isBetweenRequests {
             // The HTTP library would answer this, too, but nothing would then read what the client goes on sending.
             let answer = error.isRequestLineError ? lines.current?.refusal : nil
-            refuse(answer ?? ErrorAnswer.malformedHead, isHead: lines.current?.method == "HEAD", context)
+            refuse(answer ?? ErrorAnswer.malformedHead, isHead: false, context)
         } else {
             isBroken = true
             context.fireErrorCaught(error)

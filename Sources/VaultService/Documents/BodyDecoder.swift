@@ -8,9 +8,11 @@ final class BodyNode {
     private let key: (any CodingKey)?
     /// The value that contains this one, which outlives it.
     private unowned let parent: BodyNode?
-    /// The names that the value's type has looked for, with the values of those that exist.
+    /// The names that the value's type has looked for.
+    private(set) var known: Set<String> = []
+    /// The members and elements that are decoded later, and those with unknown members. Of a body with very many
+    /// values, nothing else is kept.
     private var members: [String: BodyNode] = [:]
-    /// The elements that are still being decoded, and those with unknown members.
     private var elements: [BodyNode] = []
     /// The first fault in the body.
     private(set) var fault: (any Error)?
@@ -34,9 +36,6 @@ final class BodyNode {
     /// The number of keys in ``path``.
     var depth: Int { parent.map { $0.depth + 1 } ?? 0 }
 
-    /// The names that the value's type has looked for.
-    var known: Set<String> { Set(members.keys) }
-
     /// Notes a fault, unless the body has an earlier one.
     func note(_ error: any Error) {
         guard let parent else { return fault = fault ?? error }
@@ -46,11 +45,12 @@ final class BodyNode {
     /// Returns the member with a name; nil if there is none.
     func member(_ key: any CodingKey) -> BodyNode? {
         guard case .object(let values)? = value else { return nil }
-        if let known = members[key.stringValue] { return known.value == nil ? nil : known }
-        let node = BodyNode(values[key.stringValue], key, in: self)
-        members[key.stringValue] = node
-        return node.value == nil ? nil : node
+        known.insert(key.stringValue)
+        return values[key.stringValue].map { members[key.stringValue] ?? BodyNode($0, key, in: self) }
     }
+
+    /// Keeps a member, which is decoded later or has an unknown member.
+    func keep(_ member: BodyNode, as key: any CodingKey) { members[key.stringValue] = member }
 
     /// Returns a stand-in for a required member that is missing or wrong.
     func standIn(_ key: any CodingKey) -> BodyNode { BodyNode(nil, key, in: self) }
@@ -64,8 +64,8 @@ final class BodyNode {
         guard !isAbandoned else { return nil }
         if case .object(let values)? = value {
             for name in values.keys.sorted() {
-                guard let known = members[name] else { return name }
-                if let unknown = known.unknownMember() { return unknown }
+                guard known.contains(name) else { return name }
+                if let unknown = members[name]?.unknownMember() { return unknown }
             }
         }
         return elements.lazy.compactMap { $0.unknownMember() }.first
@@ -109,8 +109,8 @@ struct BodyDecoder: Decoder, SingleValueDecodingContainer {
     func decodeNil() -> Bool { node.value == .null }
 
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        if let found = try scalar(type), let value = found as? Value { return value }
         do {
+            if let found = try scalar(type), let value = found as? Value { return value }
             if node.value == nil, let name = StrictDecoder.names(of: type)?.first {
                 return try BodyDecoder(BodyNode(.string(name))).decode(type)
             }
@@ -180,7 +180,7 @@ private struct BodyMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
         let fault: any Error
         do {
-            if let member = node.member(key) { return try BodyDecoder(member).decode(type) }
+            if let member = node.member(key) { return try decode(type, member, key) }
             let context = DecodingError.Context(codingPath: codingPath, debugDescription: "missing")
             fault = DecodingError.keyNotFound(key, context)
         } catch {
@@ -195,26 +195,38 @@ private struct BodyMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
         guard let member = node.member(key), member.value != .null else { return nil }
         do {
-            return try BodyDecoder(member).decode(type)
+            return try decode(type, member, key)
         } catch {
             node.note(error)
             return nil
         }
     }
 
+    private func decode<Value: Decodable>(_ type: Value.Type, _ member: BodyNode, _ key: Key) throws -> Value {
+        defer { if member.unknownMember() != nil { node.keep(member, as: key) } }
+        return try BodyDecoder(member).decode(type)
+    }
+
+    /// Returns a member that is decoded later, or a stand-in for it.
+    private func keptMember(_ key: Key) -> BodyNode {
+        guard let member = node.member(key) else { return node.standIn(key) }
+        node.keep(member, as: key)
+        return member
+    }
+
     func nestedContainer<Nested: CodingKey>(
         keyedBy type: Nested.Type, forKey key: Key
     ) throws -> KeyedDecodingContainer<Nested> {
-        try BodyDecoder(node.member(key) ?? node.standIn(key)).container(keyedBy: type)
+        try BodyDecoder(keptMember(key)).container(keyedBy: type)
     }
 
     func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
-        try BodyDecoder(node.member(key) ?? node.standIn(key)).unkeyedContainer()
+        try BodyDecoder(keptMember(key)).unkeyedContainer()
     }
 
     func superDecoder() -> any Decoder { BodyDecoder(node) }
 
-    func superDecoder(forKey key: Key) -> any Decoder { BodyDecoder(node.member(key) ?? node.standIn(key)) }
+    func superDecoder(forKey key: Key) -> any Decoder { BodyDecoder(keptMember(key)) }
 }
 
 /// The elements of an array in a body.

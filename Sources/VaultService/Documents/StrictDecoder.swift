@@ -89,7 +89,9 @@ enum StrictDecoder {
 
     private static func parsed(_ body: [UInt8]) throws -> JSONValue {
         do throws(JSONParser.Failure) {
-            return try JSONParser.parse(body, numbers: .all)
+            // A reader may ignore a byte order mark (RFC 8259 §8.1).
+            let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+            return try JSONParser.parse(body.starts(with: mark) ? Array(body.dropFirst(3)) : body, numbers: .all)
         } catch {
             throw error.repeated.map { Fault.repeated($0) } ?? .unreadable
         }

@@ -74,7 +74,8 @@ struct StrictDecoderTests {
     func fraction() throws {
         for (body, member) in [
             (#"{"id":"k3v7q2ma","lifetime":5.5}"#, "lifetime"), (#"{"lifetime":9223372036854775808}"#, "lifetime"),
-            (#"{"lifetime":-1e20}"#, "lifetime"),
+            (#"{"lifetime":-1e20}"#, "lifetime"), (#"{"lifetime":-9223372036854775809}"#, "lifetime"),
+            (#"{"lifetime":9007199254740993.0}"#, "lifetime"),
         ] {
             #expect(throws: StrictDecoder.Fault.wrong(member, expectation: "an integer"), "\(body)") {
                 try Self.decode(LinkOrder.self, body)
@@ -107,6 +108,7 @@ struct StrictDecoderTests {
         #expect(fault(SettingsChange.self, #"{"mapHost":["a"]}"#) == "the body's mapHost must be an object")
         #expect(fault(SettingsChange.self, #"{"allowHost":{"a":5}}"#)?.hasPrefix("the body's allowHost is not") == true)
         #expect(fault(SettingsChange.self, #"{"mapHost":{"a":null,"b":"c"}}"#) == nil)
+        #expect(fault(NameDetails.self, #"{"name":{"a":null}}"#) == "the body's name must be a text")
         #expect(fault(PositionOrder.self, #"{"seconds":"5"}"#) == "the body's seconds must be a number")
         #expect(
             fault(ShareOrder.self, #"{"resources":["k3v7q2ma"],"shared":1,"viewer":null}"#)?.hasSuffix(
@@ -123,11 +125,13 @@ struct StrictDecoderTests {
         arguments: [
             #"{"dryrun":true,"x":1e999}"#, #"{"dryRun":-1e999}"#, #"{"dryrun":true,"x":"\ud800"}"#, #"{"\udfff":true}"#,
             #"{"maxAge":01,"dryrun":true}"#, "{\"dryrun\":\"\u{0}\"}", "", "{\"dryRun\":true}x",
-            String(repeating: "[", count: 100_000),
+            String(repeating: "[", count: 100_000), #"{"dryRun":true,}"#, #"{"maxAge":1e-400}"#, #"{"maxAge":-0e1x}"#,
         ])
     func unreadable(body: String) throws {
         #expect(throws: StrictDecoder.Fault.unreadable) { try Self.decode(LimitsDocument.self, body) }
-        #expect(try Self.decode(LimitsDocument.self, #"{"dryRun":true}"#).dryRun == true)
+        for good in [#"{"dryRun":true}"#, "\u{FEFF}{\"dryRun\":true}", #"{"dryRun":true,"maxAge":0e9}"#] {
+            #expect(try Self.decode(LimitsDocument.self, good).dryRun == true)
+        }
     }
 
     /// Remembers what it was decoded from, but does not keep it.

@@ -68,7 +68,8 @@ struct RequestLinesTests {
         while let bytes = try channel.readOutbound(as: ByteBuffer.self) { answer += String(buffer: bytes) }
         #expect(answer.hasPrefix("HTTP/1.1 400 Bad Request\r\n"), "\(answer)")
         #expect(answer.contains("\r\nDate: ") && answer.contains("\r\nConnection: close\r\n"), "\(answer)")
-        #expect(answer.hasSuffix("}"), "\(answer)")
+        // The refused request may have been HEAD.
+        #expect(answer.contains("\r\nContent-Length: 0\r\n") && answer.hasSuffix("\r\n\r\n"), "\(answer)")
         _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 }
