@@ -4,8 +4,8 @@ import MediaVault
 /// One operation of the API as one value: how a client asks for it, who may, and what it does with a vault.
 ///
 /// Its input travels as the query of GET and DELETE, and as the body of every other method, apart from an id for which
-/// the path has a place. The service, a command that
-/// has the vault open, and a command that asks the service all perform this one value.
+/// the path has a place. The service, a command that has the vault open, and a command that asks the service all perform
+/// this one value.
 package struct Operation<Input: Codable & Sendable, Output: Codable & Sendable>: Sendable {
     let endpoint: Endpoint
     /// The maximum length of the body in bytes.

@@ -179,6 +179,7 @@ struct StrictDecoderTests {
                 ("POST", "shreds", #"{"resources":[{"url":7}]}"#, "the body's resources is not the JSON"),
                 ("PUT", "resources/aaaaaaaa/name", #"{"name":7}"#, "the body's name must be a text;"),
                 ("PUT", "resources/aaaaaaaa/name", #"{"nam":"New"}"#, "member nam,"),
+                ("PUT", "resources/aaaaaaaa/name", #"{"id":"aaaaaaaa","name":"New"}"#, "member id,"),
                 ("POST", "tokens", #"{"scop":"read","lifetime":5.5}"#, "member scop,"),
             ] as [(String, String, String, String?)] {
                 let answer = try await service.control(method, "/api/v1/\(target)", body: body)
