@@ -20,12 +20,7 @@ package struct SegmentTable {
     package func begin(
         at start: Int64, of resource: StoredResource, _ estimate: WriteEstimate = WriteEstimate()
     ) throws -> SegmentWriter {
-        guard let representation = resource.serving, let key = resource.keys[resource.keyNumber] else {
-            throw VaultError(.storage, "a segment needs a representation; open the resource again")
-        }
-        var segment = SegmentDescription(
-            id: try SecureRandom.identifier("segment id"), representation: representation.id,
-            keyNumber: resource.keyNumber, blockSize: VaultStore.blockSize, start: start, length: 0)
+        var (segment, key) = try Self.empty(at: start, of: resource, otherwise: "open the resource again")
         if let place = resource.place { segment = place.restored(segment) }
         try store.quota.admit(segment.diskSize, for: segment.id, estimate)
         do {
@@ -41,6 +36,21 @@ package struct SegmentTable {
             try discard(segment.id)
             throw Self.translated(error, "a segment cannot be written")
         }
+    }
+
+    /// Returns a new segment of a resource's serving representation, and the key that seals it.
+    ///
+    /// - Parameter advice: what to do if the resource has no representation or no key.
+    static func empty(
+        at start: Int64, of resource: StoredResource, otherwise advice: String
+    ) throws -> (segment: SegmentDescription, key: SharedKey) {
+        guard let representation = resource.serving, let key = resource.keys[resource.keyNumber] else {
+            throw VaultError(.storage, "a segment needs a representation; \(advice)")
+        }
+        let segment = SegmentDescription(
+            id: try SecureRandom.identifier("segment id"), representation: representation.id,
+            keyNumber: resource.keyNumber, blockSize: VaultStore.blockSize, start: start, length: 0)
+        return (segment, key)
     }
 
     /// Makes the whole blocks of a growing segment durable and commits them.

@@ -43,12 +43,7 @@ package struct Imports {
     package func beginSegment(
         at start: Int64, of imported: StoredResource, _ estimate: WriteEstimate, noting note: (SegmentID) -> Void
     ) throws -> SegmentWriter {
-        guard let representation = imported.serving, let key = imported.keys[imported.keyNumber] else {
-            throw VaultError(.storage, "a segment needs a representation; import the file again")
-        }
-        let segment = SegmentDescription(
-            id: try SecureRandom.identifier("segment id"), representation: representation.id,
-            keyNumber: imported.keyNumber, blockSize: VaultStore.blockSize, start: start, length: 0)
+        let (segment, key) = try SegmentTable.empty(at: start, of: imported, otherwise: "import the file again")
         try store.quota.admit(segment.diskSize, for: segment.id, estimate)
         store.removal.spare(segment.id)
         note(segment.id)
