@@ -43,8 +43,8 @@ struct CoverCommand: AsyncParsableCommand {
         let naming = try await naming.naming(of: [title], access.unlocking)
         var picture: [UInt8]?
         if let file { picture = try await CoverFile.bytes(of: file) }
-        let (cover, connector) = (picture, try await access.connector(waiting))
-        let changed = try await connector.acting(ifInterrupted: "the cover may have changed") { vault in
+        let cover = picture
+        let changed = try await access.acting(waiting, ifInterrupted: "the cover may have changed") { vault in
             let reference = try await naming.reference(to: title, in: vault)
             try await vault.setCover(cover, of: reference)
             return try await vault.resource(reference)

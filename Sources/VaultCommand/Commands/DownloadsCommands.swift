@@ -211,8 +211,8 @@ struct QueueArguments: ParsableArguments {
     func carryOut(_ act: DownloadAct, _ done: String, consent: BulkConsent? = nil) async throws {
         let names = try titles.map { try TitleName($0) }
         let start = try prefix.map { try TitleSelection.canonical($0) }
-        let (connector, contentID) = (try await access.connector(waiting), contentID)
-        let result = try await connector.acting(ifInterrupted: "the queue may have changed") { vault in
+        let contentID = contentID
+        let result = try await access.acting(waiting, ifInterrupted: "the queue may have changed") { vault in
             if let consent, !consent.yes {
                 let counts = try await vault.downloads(after: nil, limit: 1).counts
                 let count = counts.waiting + counts.running + counts.paused + counts.failed + counts.damaged

@@ -34,10 +34,9 @@ struct ResealCommand: AsyncParsableCommand {
     func run() async throws {
         let names = try titles.map { try TitleName($0) }
         let naming = try await naming.naming(of: names, access.unlocking)
-        let connector = try await access.connector(waiting)
         let rate = limitRate?.bytesPerSecond
-        let (references, report) = try await connector.acting(
-            ifInterrupted: "finished segments are kept; run it again to continue"
+        let (references, report) = try await access.acting(
+            waiting, ifInterrupted: "finished segments are kept; run it again to continue"
         ) { vault in
             let references = try await naming.references(to: names, in: vault)
             var display = ProgressDisplay("reseal")

@@ -155,9 +155,9 @@ struct RetireCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let (connector, generation) = (try await access.connector(waiting), generation)
-        let (wasRetired, document) = try await connector.acting(
-            ifInterrupted: "keys list shows whether the generation still exists"
+        let generation = generation
+        let (wasRetired, document) = try await access.acting(
+            waiting, ifInterrupted: "keys list shows whether the generation still exists"
         ) { vault in
             let before = try await vault.call(Operations.Keys.list).generations.first { $0.number == generation }
             return (
