@@ -18,7 +18,7 @@ struct TypeTests {
         "VaultCrypto.Keyring": Size(37, in: 4),
         "VaultManifest.DASHManifest": Size(19, in: 4),
         "VaultManifest.MarkupElement": Size(13, in: 6),
-        "VaultService.APIResponder": Size(33, in: 9),
+        "VaultService.APIResponder": Size(32, in: 9),
     ]
 
     private struct Size: Equatable {

@@ -11,7 +11,7 @@ struct APIRequest: Sendable {
     static let maxBytes = OperationInput.maxBytes
 
     private let request: Request
-    private let endpoint: Endpoint
+    let endpoint: Endpoint
     private let query: [URLQueryItem]
     /// Whether the token of the request is still valid.
     private let isAllowed: @Sendable () -> Bool
@@ -77,12 +77,6 @@ struct APIRequest: Sendable {
             return number
         }
     }
-
-    /// Returns whether a query parameter is true; false if the parameter is absent.
-    func flag(_ name: String) throws -> Bool { try choice(name) as Flag? == .true }
-
-    /// The values of a Boolean query parameter.
-    private enum Flag: String, CaseIterable { case `true`, `false` }
 
     /// Returns the value of a query parameter with few possible values; nil if the parameter is absent.
     func choice<Choice: RawRepresentable & CaseIterable>(_ name: String) throws -> Choice?

@@ -34,11 +34,12 @@ extension APIResponder {
         // A process that only reads the vault sends no requests to origins, so it could only report missing bytes.
         try vault.vault.requireOwner(to: "downloads titles")
         let id = try await vault.vault.titleID(of: reference)
-        return events(context) { [self] tell in
+        let act: EventStream<DownloadProgress, EmptyDocument>.Act = { [self] tell in
             let number = downloads.begin(id, reference.url.absoluteString, contentID: reference.contentID)
             try await run(number, reference, order.details.options, context.logger, tell)
             return EmptyDocument()
         }
+        return Response(of: act, context: context)
     }
 
     /// Ends the downloads of a title, both those that clients wait for and the one in the queue.

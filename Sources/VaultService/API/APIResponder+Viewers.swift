@@ -15,7 +15,7 @@ extension APIResponder {
         func json(_ document: some Encodable) throws -> Response {
             Response(try .json(document), isHead: request.method == .head, context: context)
         }
-        guard route.isForViewers(request.method.rawValue) else {
+        guard asked.endpoint.isForViewers else {
             return Response(ErrorAnswer.notForViewers, isHead: request.method == .head, context: context)
         }
         let titles = SharedTitles(vault: vault.vault, viewer: viewer)

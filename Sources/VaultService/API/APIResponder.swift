@@ -58,7 +58,7 @@ struct APIResponder: Sendable {
         {
             return response
         }
-        if let operation = Operations.find(route, request.method.rawValue) {
+        if let operation = Operations.find(asked.endpoint) {
             return try await operation.run(
                 by: OperationResponder(vault: vault.vault, asked: asked, request: request, context: context))
         }
@@ -128,19 +128,5 @@ struct APIResponder: Sendable {
             vault: vault.vault, downloads: downloads, only: only, access: context.access, era: context.era,
             viewer: context.viewer, channel: context.channel)
         return Response(feed, context: context)
-    }
-
-    func events<Progress: Codable & Sendable, Outcome: Codable & Sendable>(
-        _ context: ServiceContext, _ act: @escaping EventStream<Progress, Outcome>.Act
-    ) -> Response {
-        let stream = EventStream<Progress, Outcome>(watch: DisconnectWatch(context.channel)) { tell in
-            do {
-                return try await act(tell)
-            } catch let error as VaultError {
-                context.failed(error)
-                throw error
-            }
-        }
-        return Response(stream, context: context)
     }
 }

@@ -63,8 +63,18 @@ struct EventStream<Progress: Codable & Sendable, Outcome: Codable & Sendable>: S
 }
 
 extension Response {
-    /// Creates a response that reports a long operation line by line.
-    init<Progress, Outcome>(_ events: EventStream<Progress, Outcome>, context: ServiceContext) {
+    /// Creates a response that runs a long operation, and reports it line by line.
+    init<Progress: Codable & Sendable, Outcome: Codable & Sendable>(
+        of act: @escaping EventStream<Progress, Outcome>.Act, context: ServiceContext
+    ) {
+        let events = EventStream<Progress, Outcome>(watch: DisconnectWatch(context.channel)) { tell in
+            do {
+                return try await act(tell)
+            } catch let error as VaultError {
+                context.failed(error)
+                throw error
+            }
+        }
         self.init(streaming: events, type: "application/x-ndjson", context: context)
     }
 

@@ -19,14 +19,7 @@ struct OperationResponder: OperationRunner {
 
     func run<Input, Progress, Output>(_ operation: LongOperation<Input, Progress, Output>) async throws -> Response {
         let act = try await operation.begin(asked.input(), vault, caller)
-        let stream = EventStream<Progress, Output>(watch: DisconnectWatch(context.channel)) { tell in
-            do {
-                return try await act { tell($0) }
-            } catch let error as VaultError {
-                context.failed(error)
-                throw error
-            }
-        }
-        return Response(stream, context: context)
+        let events: EventStream<Progress, Output>.Act = { tell in try await act { tell($0) } }
+        return Response(of: events, context: context)
     }
 }

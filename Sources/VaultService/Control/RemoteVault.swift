@@ -163,17 +163,16 @@ extension RemoteVault {
     package func downloads(after: String?, limit: Int?) async throws -> DownloadsDocument {
         try await document(ControlRequest(.GET, .downloads, ["after": after, "limit": limit.map(String.init)]))
     }
-
 }
 
-// Retention, verification, and settings.
+// Covers, playback links, and the keys.
 extension RemoteVault {
     package func setCover(_ picture: [UInt8]?, of reference: MediaReference) async throws {
         guard let id = try await resource(reference)?.id else {
             throw VaultError(.notHeld, "the vault has no record of \(reference); fetch it first")
         }
         if let picture { return try await setCover(picture, ofQueued: id) }
-        let _: EmptyDocument = try await document(ControlRequest(.DELETE, .coverByID, of: id, body: []))
+        try await call(Operations.Titles.removeCover, TitleSelection(id: id))
     }
 
     package func setCover(_ picture: [UInt8], ofQueued title: TitleID) async throws {
@@ -185,10 +184,6 @@ extension RemoteVault {
         let _: EmptyDocument = try await document(ControlRequest(.POST, .locks))
     }
 
-}
-
-// Tokens and playback links.
-extension RemoteVault {
     package func createLinks(to references: [MediaReference], _ details: LinkDetails) async throws -> LinkDocument {
         try await document(ControlRequest(.POST, .links, body: LinkOrder(references, details)))
     }
@@ -198,16 +193,11 @@ extension RemoteVault {
         try await document(ControlRequest(.POST, .tickets, body: TicketOrder(use: .session)))
     }
 
-}
-
-// The key lifecycle.
-extension RemoteVault {
     package func rotateRoot(unlockedBy keys: [SlotKey], droppingOtherSlots: Bool) async throws -> KeysDocument {
         let slots = try keys.map { try SlotDocument($0) }
         return try await call(
             Operations.Keys.rotate, RotationRequest(slots: slots, dropSlots: droppingOtherSlots))
     }
-
 }
 
 extension RemoteVault {

@@ -42,7 +42,10 @@ enum StrictDecoder {
     static func decode<Value: Decodable>(
         _ type: Value.Type = Value.self, from body: [UInt8], adding more: [String: String] = [:]
     ) throws -> Value {
-        let root = BodyNode(try value(of: parsed(body), adding: more))
+        try decode(type, BodyNode(value(of: parsed(body), adding: more)))
+    }
+
+    private static func decode<Value: Decodable>(_ type: Value.Type, _ root: BodyNode) throws -> Value {
         let decoded = Result { try BodyDecoder(root).decode(type) }
         if let name = root.unknownMember() { throw Fault.unknown(name) }
         do {
@@ -63,11 +66,8 @@ enum StrictDecoder {
         let values = query.map { ($0.name, JSONValue.string($0.value)) }
         let root = BodyNode(.object(Dictionary(values) { first, _ in first }), isQuery: true)
         do {
-            let decoded = try BodyDecoder(root).decode(type)
-            if let fault = root.fault { throw fault }
-            return decoded
-        } catch let error as DecodingError {
-            guard case .wrong(let name, let expectation) = fault(error) else { throw fault(error) }
+            return try decode(type, root)
+        } catch Fault.wrong(let name, let expectation) {
             throw Fault.wrongParameter(name, expectation: expectation)
         }
     }

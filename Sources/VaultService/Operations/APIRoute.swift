@@ -63,9 +63,6 @@ extension APIRoute {
         guard let endpoint = endpoint(for: method) ?? endpoint(for: "GET") else { return .admin }
         return endpoint.scope
     }
-
-    /// Returns whether a signed-in viewer may use a method.
-    func isForViewers(_ method: String) -> Bool { endpoint(for: method)?.isForViewers ?? false }
 }
 
 // The routes that other code names.

@@ -1,7 +1,7 @@
 package import MediaVault
 import VaultModel
 
-// Tokens, playback links and sessions.
+// Playback links.
 extension LocalVault {
     package func createLinks(to references: [MediaReference], _ details: LinkDetails) async throws -> LinkDocument {
         var known: [MediaReference] = []
@@ -39,5 +39,4 @@ extension LocalVault {
         }
         return LinkDocument(paths: paths, expires: end)
     }
-
 }

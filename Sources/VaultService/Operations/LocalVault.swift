@@ -139,10 +139,9 @@ extension LocalVault {
             downloads: (page.downloads + ended).map(DownloadDocument.init), counts: try await queue.counts(),
             next: page.next?.description)
     }
-
 }
 
-// Retention, verification, and settings.
+// Covers, and the keys.
 extension LocalVault {
     package func setCover(_ picture: [UInt8]?, of reference: MediaReference) async throws {
         try await vault.setCover(picture, of: reference)
@@ -154,15 +153,10 @@ extension LocalVault {
 
     package func lock() async throws { await vault.lock() }
 
-}
-
-// The key lifecycle.
-extension LocalVault {
     package func rotateRoot(unlockedBy keys: [SlotKey], droppingOtherSlots: Bool) async throws -> KeysDocument {
         try await Operations.Keys.rotateRoot(
             of: vault, unlockedBy: keys, droppingOtherSlots: droppingOtherSlots)
     }
-
 }
 
 extension VaultError {

@@ -71,7 +71,16 @@ package struct Caller: Sendable {
     let access: TokenAccess?
     /// The viewer who has signed in; nil for the owner.
     let viewer: ViewerID?
-    let logger: Logger
+    private let makeLogger: @Sendable () -> Logger
+
+    /// A logger for what the operation does. It is created on demand because most operations log nothing.
+    var logger: Logger { makeLogger() }
+
+    init(
+        isControl: Bool, access: TokenAccess?, viewer: ViewerID?, logger: @escaping @Sendable @autoclosure () -> Logger
+    ) {
+        (self.isControl, self.access, self.viewer, makeLogger) = (isControl, access, viewer, logger)
+    }
 
     /// The user of this process, which has the vault open itself and writes no log.
     static let local = Caller(
@@ -105,10 +114,8 @@ extension LongOperation: AnyOperation {
 package enum Operations {
     static let all: [any AnyOperation] = Titles.all + Upkeep.all + Keys.all + Grants.all + Viewers.all + Feeds.all
 
-    /// Returns the operation that answers a request; nil if its answer is no document.
-    static func find(_ route: APIRoute, _ method: String) -> (any AnyOperation)? {
-        route.endpoint(for: method).flatMap { byEndpoint[$0] }
-    }
+    /// Returns the operation of an endpoint; nil if the answer of the endpoint is no document.
+    static func find(_ endpoint: Endpoint) -> (any AnyOperation)? { byEndpoint[endpoint] }
 
     private static let byEndpoint = Dictionary(uniqueKeysWithValues: all.map { ($0.endpoint, $0) })
 }

@@ -21,4 +21,7 @@ extension APIRoute: CaseIterable {
     static var allCases: [APIRoute] { Endpoint.byRoute.keys.sorted { $0.rawValue < $1.rawValue } }
 
     static let status = APIRoute(rawValue: "status")
+
+    /// Returns whether a signed-in viewer may use a method.
+    func isForViewers(_ method: String) -> Bool { endpoint(for: method)?.isForViewers ?? false }
 }
