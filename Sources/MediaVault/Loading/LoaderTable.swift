@@ -24,12 +24,9 @@ final class LoaderTable: Sendable {
 
     let environment: LoaderEnvironment
     let answers: AnswerLog
-    /// The pictures found in held media.
-    let pictures = PictureCache()
-    /// The recently requested pictures from feeds.
-    let feedPictures = FeedPictures()
-    /// The function to call after a title was removed and before it can be used again; it may block.
-    let onRemoval = Locked<@Sendable () -> Void>({})
+    /// The function to call with the removed resources after a title was removed, and before it can be used again; it
+    /// may block.
+    let onRemoval = Locked<@Sendable (Set<ResourceID>) -> Void>({ _ in })
     private let state = Locked(State())
     /// Whether the vault is closed, or being closed.
     private let isClosed = Atomic(false)
@@ -245,13 +242,12 @@ final class LoaderTable: Sendable {
             guard bytes != nil else { return bytes }
             // Record the removal before the title can be used again, and before the caller is told.
             if byOwner { removed.note(resource, title, with: removing, now: store.index.now()) }
-            onRemoval()
+            onRemoval(removing)
             // If this write fails, the removal is still recorded in memory, and only a restart would lose it.
             if byOwner { try? removed.write(to: store) }
             return bytes
         }
         for loader in ending { answers.forget(loader.record.id) }
-        pictures.forget(removing)
         guard let bytes else { throw resource.reference.notHeld }
         // The title is gone, even if this fails.
         try? await leave(resource)

@@ -39,6 +39,8 @@ package final class DownloadQueue: Sendable {
     }
 
     let loaders: LoaderTable
+    /// The recently requested pictures from feeds.
+    let feedPictures: FeedPictures
     let state = Locked(State())
     let rate = SharedRateLimit(bytesPerSecond: nil)
     /// A lock held while the queue is read or changed, so that the index and memory agree.
@@ -54,8 +56,8 @@ package final class DownloadQueue: Sendable {
     var store: VaultStore { loaders.environment.store }
     var pool: BlockingPool { loaders.environment.pool }
 
-    init(_ loaders: LoaderTable) {
-        self.loaders = loaders
+    init(_ loaders: LoaderTable, _ feedPictures: FeedPictures) {
+        (self.loaders, self.feedPictures) = (loaders, feedPictures)
         (wakes, waking) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 

@@ -3,7 +3,8 @@ import VaultStorage
 
 /// Sets the cover that a title's feed names, once the title's media are held.
 struct FeedCover: Sendable {
-    let loaders: LoaderTable
+    let environment: LoaderEnvironment
+    let pictures: FeedPictures
     /// The picture. It is requested like the feed itself if it is at the feed's own origin, otherwise only at public
     /// addresses.
     let picture: MediaReference
@@ -21,16 +22,13 @@ struct FeedCover: Sendable {
         guard loader.store.isOwner, record.lacksCover,
             loader.look({ $0.mode.allowsRequests && $0.mode.stores })
         else { return }
-        guard !loaders.feedPictures.isSlow(picture.url.authority) else { return }
-        guard let found = try await loaders.feedPictures.picture(at: picture, fetch: { try await fetch() }) else {
-            return
-        }
+        guard !pictures.isSlow(picture.url.authority) else { return }
+        guard let found = try await pictures.picture(at: picture, fetch: { try await fetch() }) else { return }
         try? await loader.pool.run { try record.setFeedCover(found.bytes) }
     }
 
     private func fetch() async throws -> Picture? {
         let request = OriginRequest(url: picture.url, fields: picture.fields, reach: picture.reach)
-        let environment = loaders.environment
         do {
             let answer = try await BufferedAnswer.read(
                 request, upTo: ResourceMetadata.maxCoverBytes, within: Self.timeLimit, from: environment.origin)
@@ -39,7 +37,7 @@ struct FeedCover: Sendable {
             environment.originErrors.count(failure)
             return nil
         } catch let refusal as BufferedAnswer.Refusal {
-            if refusal == .tooSlow { loaders.feedPictures.noteSlow(picture.url.authority) }
+            if refusal == .tooSlow { pictures.noteSlow(picture.url.authority) }
             return nil
         }
     }

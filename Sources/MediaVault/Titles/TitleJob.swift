@@ -8,6 +8,7 @@ import VaultStorage
 /// A resource that is not a manifest is downloaded by itself. A resource that is held whole is not requested again.
 final class TitleJob: Sendable {
     private let loaders: LoaderTable
+    private let pictures: FeedPictures
     private let reference: MediaReference
     private let options: DownloadOptions
     private let rate: SharedRateLimit
@@ -19,10 +20,11 @@ final class TitleJob: Sendable {
 
     /// - Parameter rate: a limit shared with other downloads, which applies in addition to the download's own.
     init(
-        _ loaders: LoaderTable, _ reference: MediaReference, _ options: DownloadOptions,
+        _ loaders: LoaderTable, _ pictures: FeedPictures, _ reference: MediaReference, _ options: DownloadOptions,
         within rate: SharedRateLimit? = nil, tell: @escaping @Sendable (DownloadProgress) -> Void
     ) {
         self.loaders = loaders
+        self.pictures = pictures
         self.reference = reference
         self.options = options
         self.tell = tell
@@ -117,7 +119,7 @@ final class TitleJob: Sendable {
     /// Stores the picture named by the title's feed as the title's cover, if the title has no other.
     private func takeCover(_ loader: ResourceLoader) async throws {
         guard let picture = options.picture else { return }
-        try await FeedCover(loaders: loaders, picture: picture).give(to: loader)
+        try await FeedCover(environment: loaders.environment, pictures: pictures, picture: picture).give(to: loader)
     }
 
     /// Records the name of media, their duration, and whether they contain a picture. The name is the one in the

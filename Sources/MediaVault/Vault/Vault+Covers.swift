@@ -48,7 +48,7 @@ extension Vault {
         defer { withExtendedLifetime(lease) {} }
         try await loader.ready()
         guard loader.mayGive(loader.look { $0.information }, for: reference) else { return nil }
-        let (store, pictures, id) = (store, loaders.pictures, loader.record.id)
+        let (store, pictures, id) = (store, pictures, loader.record.id)
         return try await pool.run {
             guard let resource = try store.index.resources.find(id), resource.place == nil else { return nil }
             let kept = try store.covers.picture(of: resource).flatMap {

@@ -18,8 +18,8 @@ extension Vault {
     public func download(
         _ reference: MediaReference, options: DownloadOptions = DownloadOptions()
     ) -> ProgressSequence<DownloadProgress> {
-        ProgressSequence(among: nil) { [loaders] tell in
-            try await TitleJob(loaders, reference, options, tell: tell).run()
+        ProgressSequence(among: nil) { [loaders, feedPictures] tell in
+            try await TitleJob(loaders, feedPictures, reference, options, tell: tell).run()
         }
     }
 

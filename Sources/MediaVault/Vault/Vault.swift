@@ -24,6 +24,10 @@ public final class Vault: Sendable {
     private let wasLocked = Locked(false)
     private let wasDestroyed = Locked(false)
     let loaders: LoaderTable
+    /// The pictures found in held media.
+    let pictures = PictureCache()
+    /// The recently requested pictures from feeds.
+    let feedPictures = FeedPictures()
     /// Issues and verifies playback links and tokens.
     public let tokens: TokenIssuer
     /// The tokens, named links and sessions that the vault has issued.
@@ -86,10 +90,15 @@ public final class Vault: Sendable {
             answers: AnswerLog())
         // When a title is removed, its shares are ended before anyone can request it again.
         let shared = viewers
-        loaders.onRemoval.withLock { $0 = { try? shared.followResources() } }
+        loaders.onRemoval.withLock { [pictures] onRemoval in
+            onRemoval = { removed in
+                pictures.forget(removed)
+                try? shared.followResources()
+            }
+        }
         let tasks = BackgroundTasks()
         backgroundTasks = tasks
-        let queue = DownloadQueue(loaders)
+        let queue = DownloadQueue(loaders, feedPictures)
         downloads = queue
         store.onRestore.withLock { onRestore in
             // The references are weak, because these objects hold the store.
@@ -184,8 +193,8 @@ public final class Vault: Sendable {
         try? store.keyring.close()
         quota.end()
         manifests.end()
-        loaders.pictures.end()
-        loaders.feedPictures.end()
+        pictures.end()
+        feedPictures.end()
         await ownOrigin?.shutdown()
         forgetRecords()
     }

@@ -80,7 +80,7 @@ struct FeedCoverTests {
         let vault = try await fixture.open()
         published.put("/show.jpg", Media.jpeg())
         publish([("/a.mp4", nil)])
-        vault.loaders.feedPictures.noteSlow(fixture.origin.url("/show.jpg").authority)
+        vault.feedPictures.noteSlow(fixture.origin.url("/show.jpg").authority)
         try await sync(vault)
         #expect(try await vault.summary(of: reference("/a.mp4"))?.isWhole == true)
         #expect(requests("/show.jpg") == 0)
