@@ -77,6 +77,9 @@ class Packs(VaultCase):
             url = self.origin.url(f"{FOLDER}/{number}.ts")
             self.assertTrue(vault.result("cat", "--offline", url) == self.content(number), f"segment {number}")
         vault.result("verify")
+        refused = vault.run("pin", self.origin.url(f"{FOLDER}/0.ts"))
+        self.assertEqual(refused.returncode, 2, refused.stderr)
+        self.assertIn(b"give the title in its place", refused.stderr)
 
     def test_speed(self):
         """The time in which these are fetched, without a bound, because it depends on the machine"""

@@ -11,7 +11,7 @@ EVIL, KIOSK = "evil.test", "kiosk.test"
 
 # Every way in which a page can make a browser send a request, with the result of each.
 _ATTACK = """
-async ({media, pins, title, token}) => {
+async ({media, removals, title, token}) => {
     const text = url => fetch(url).then(r => r.text()).then(t => 'read ' + t.length, () => 'refused');
     const loads = (tag, set) => new Promise(done => {
         const element = document.createElement(tag);
@@ -22,14 +22,14 @@ async ({media, pins, title, token}) => {
         setTimeout(() => done('refused'), 5000);
     });
     const body = JSON.stringify({url: title});
-    const posts = (type, more) => fetch(pins, {method: 'POST', body, headers: {...more, ...(type && {'Content-Type': type})}})
+    const posts = (type, more) => fetch(removals, {method: 'POST', body, headers: {...more, ...(type && {'Content-Type': type})}})
         .then(r => 'status ' + r.status, () => 'refused');
     const form = () => new Promise(done => {
         const frame = document.createElement('iframe');
         frame.name = 'sink';
         document.body.append(frame);
         const form = document.createElement('form');
-        Object.assign(form, {action: pins, method: 'POST', enctype: 'text/plain', target: 'sink'});
+        Object.assign(form, {action: removals, method: 'POST', enctype: 'text/plain', target: 'sink'});
         const field = document.createElement('input');
         Object.assign(field, {name: body.slice(0, -1) + ',"x":"', value: '"}'});
         form.append(field);
@@ -52,7 +52,7 @@ async ({media, pins, title, token}) => {
         json: await posts('application/json', {}),
         token: await posts('application/json', {'Authorization': 'Bearer ' + token}),
         form: await form(),
-        beacon: navigator.sendBeacon(pins, body),
+        beacon: navigator.sendBeacon(removals, body),
     };
 }
 """
@@ -110,7 +110,7 @@ class WebPages(VaultCase):
         title = self.origin.url(name)
         return self.browser.visit(
             page, _ATTACK, media=self.vault.address(title), title=title,
-            pins=f"http://127.0.0.1:{self.service.port}/api/v1/pins", token=self.vault.token())
+            removals=f"http://127.0.0.1:{self.service.port}/api/v1/removals", token=self.vault.token())
 
     def assert_nothing_came_of(self, done):
         for way in ("fetch", "ranged", "image", "video", "crossorigin", "audio", "script", "style", "simple", "json",

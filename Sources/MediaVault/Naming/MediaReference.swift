@@ -86,7 +86,7 @@ extension MediaReference {
     }
 
     /// The error to throw if the vault does not have the resource.
-    var notHeld: VaultError {
+    package var notHeld: VaultError {
         VaultError(.notHeld, "the vault does not have \(url); give a title that it has", hint: .listTitles)
     }
 

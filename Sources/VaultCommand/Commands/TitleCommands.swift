@@ -12,7 +12,7 @@ struct PinCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await titles.act(to: "pin") { vault, reference in
-            try await vault.call(Operations.Titles.pin, ReferenceDocument(reference))
+            try await vault.call(Operations.Titles.pin, TitleDocument(vault.id(of: reference)))
             return TitleRecord.Outcome(sentence: "pinned")
         }
     }
@@ -27,7 +27,7 @@ struct UnpinCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await titles.act(to: "unpin") { vault, reference in
-            try await vault.call(Operations.Titles.unpin, ReferenceDocument(reference))
+            try await vault.call(Operations.Titles.unpin, TitleDocument(vault.id(of: reference)))
             return TitleRecord.Outcome(sentence: "unpinned")
         }
     }
@@ -118,7 +118,7 @@ struct RenameCommand: AsyncParsableCommand {
         let renamed = try await access.acting(waiting, ifInterrupted: "the name may have changed") { vault in
             let reference = try await naming.reference(to: title, in: vault)
             try await vault.call(
-                Operations.Titles.rename, NameRequest(reference, NameDetails(name: name)))
+                Operations.Titles.rename, TitleRequest(vault.id(of: reference), NameDetails(name: name)))
             return try await vault.resource(reference)
         }
         guard let renamed else { return }

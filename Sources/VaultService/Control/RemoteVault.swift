@@ -167,14 +167,6 @@ extension RemoteVault {
 
 // Covers, playback links, and the keys.
 extension RemoteVault {
-    package func setCover(_ picture: [UInt8]?, of reference: MediaReference) async throws {
-        guard let id = try await resource(reference)?.id else {
-            throw VaultError(.notHeld, "the vault has no record of \(reference); fetch it first")
-        }
-        if let picture { return try await setCover(picture, ofQueued: id) }
-        try await call(Operations.Titles.removeCover, TitleSelection(id: id))
-    }
-
     package func setCover(_ picture: [UInt8], ofQueued title: TitleID) async throws {
         let body = try JSONText.bytes(of: CoverDetails(picture))
         let _: EmptyDocument = try await document(ControlRequest(.PUT, .coverByID, of: title, body: body))

@@ -230,9 +230,6 @@ package struct RemovalDetails: Codable, Sendable {
     package init(links: Bool?) { self.links = links }
 }
 
-/// The body of `POST /api/v1/names`.
-package typealias NameRequest = ResourceRequest<NameDetails>
-
 /// A new name for a resource.
 package struct NameDetails: Codable, Sendable {
     /// The name; empty to remove the current one.

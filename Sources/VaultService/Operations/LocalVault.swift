@@ -143,10 +143,6 @@ extension LocalVault {
 
 // Covers, and the keys.
 extension LocalVault {
-    package func setCover(_ picture: [UInt8]?, of reference: MediaReference) async throws {
-        try await vault.setCover(picture, of: reference)
-    }
-
     package func setCover(_ picture: [UInt8], ofQueued title: TitleID) async throws {
         try await vault.setCover(picture, ofQueued: title)
     }

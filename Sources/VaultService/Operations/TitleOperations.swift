@@ -1,28 +1,15 @@
-import MediaVault
+package import MediaVault
 
 extension Operations {
     /// What is done with one title, or with any other resource.
     package enum Titles {
         static let all: [any AnyOperation] = [
-            pin, unpin, setMode, rename, remove, changeDownloads, pinByID, unpinByID, setModeByID, unsetModeByID,
-            renameByID, unnameByID, removeByID, removeCover,
+            pin, unpin, rename, unname, setModeByID, unsetMode, setMode, removeByID, remove, removeCover,
+            changeDownloads,
         ]
 
-        /// Pins a resource, so that no limit evicts it.
-        package static let pin = Operation<ReferenceDocument, EmptyDocument>(.post, "pins", scope: .admin) {
-            document, vault, _ in
-            try await vault.pin(document.reference(in: vault))
-            return EmptyDocument()
-        }
-
-        /// Unpins a resource.
-        package static let unpin = Operation<ReferenceDocument, EmptyDocument>(.post, "unpins", scope: .admin) {
-            document, vault, _ in
-            try await vault.unpin(document.reference(in: vault))
-            return EmptyDocument()
-        }
-
-        /// Sets the mode of a resource, or makes it follow the vault's mode.
+        /// Sets the mode of a resource, or makes it follow the vault's mode. The vault need not know the resource yet, so
+        /// the resource is named by a reference.
         package static let setMode = Operation<ModeRequest, EmptyDocument>(.post, "modes", scope: .admin) {
             order, vault, _ in
             let mode = try NamedMode(order.details.mode).mode
@@ -30,14 +17,8 @@ extension Operations {
             return EmptyDocument()
         }
 
-        /// Sets a resource's display name. An empty name removes the current one.
-        package static let rename = Operation<NameRequest, EmptyDocument>(.post, "names", scope: .admin) {
-            order, vault, _ in
-            try await vault.setName(order.details.name, of: order.reference.reference(in: vault))
-            return EmptyDocument()
-        }
-
-        /// Removes a resource and everything that the vault knows about it.
+        /// Removes a resource and everything that the vault knows about it. A reference names also what has no id: a
+        /// resource that is only queued or being imported, one whose row is damaged, and a file in a pack.
         package static let remove = Operation<RemovalRequest, RemovalDocument>(.post, "removals", scope: .admin) {
             order, vault, _ in
             try await remove(
@@ -58,15 +39,18 @@ extension Operations {
             return RemovalDocument(bytes: bytes, isErased: try await !vault.hasPendingErasure())
         }
 
-        static let pinByID = Operation<TitleSelection, EmptyDocument>(.put, "resources/{id}/pin", scope: .admin) {
-            selection, vault, _ in
-            try await vault.pin(vault.reference(of: selection.id))
+        /// Pins a title, so that no limit evicts it.
+        package static let pin = Operation<TitleDocument, EmptyDocument>(.put, "resources/{id}/pin", scope: .admin) {
+            title, vault, _ in
+            try await vault.pin(vault.reference(of: title.id))
             return EmptyDocument()
         }
 
-        static let unpinByID = Operation<TitleSelection, EmptyDocument>(.delete, "resources/{id}/pin", scope: .admin) {
-            selection, vault, _ in
-            try await vault.unpin(vault.reference(of: selection.id))
+        /// Unpins a title.
+        package static let unpin = Operation<TitleDocument, EmptyDocument>(
+            .delete, "resources/{id}/pin", scope: .admin
+        ) { title, vault, _ in
+            try await vault.unpin(vault.reference(of: title.id))
             return EmptyDocument()
         }
 
@@ -78,24 +62,25 @@ extension Operations {
             return EmptyDocument()
         }
 
-        static let unsetModeByID = Operation<TitleSelection, EmptyDocument>(
+        static let unsetMode = Operation<TitleDocument, EmptyDocument>(
             .delete, "resources/{id}/mode", scope: .admin
-        ) { selection, vault, _ in
-            try await vault.setMode(nil, for: vault.reference(of: selection.id))
+        ) { title, vault, _ in
+            try await vault.setMode(nil, for: vault.reference(of: title.id))
             return EmptyDocument()
         }
 
-        static let renameByID = Operation<TitleRequest<NameDetails>, EmptyDocument>(
+        /// Sets a title's display name. An empty name removes the current one.
+        package static let rename = Operation<TitleRequest<NameDetails>, EmptyDocument>(
             .put, "resources/{id}/name", scope: .admin
         ) { order, vault, _ in
             try await vault.setName(order.details.name, of: vault.reference(of: order.id))
             return EmptyDocument()
         }
 
-        static let unnameByID = Operation<TitleSelection, EmptyDocument>(
+        static let unname = Operation<TitleDocument, EmptyDocument>(
             .delete, "resources/{id}/name", scope: .admin
-        ) { selection, vault, _ in
-            try await vault.setName("", of: vault.reference(of: selection.id))
+        ) { title, vault, _ in
+            try await vault.setName("", of: vault.reference(of: title.id))
             return EmptyDocument()
         }
 
@@ -107,10 +92,10 @@ extension Operations {
         }
 
         /// Removes the picture that was set for a title.
-        static let removeCover = Operation<TitleSelection, EmptyDocument>(
+        static let removeCover = Operation<TitleDocument, EmptyDocument>(
             .delete, "resources/{id}/cover", scope: .admin
-        ) { selection, vault, _ in
-            try await vault.setCover(nil, of: vault.reference(of: selection.id))
+        ) { title, vault, _ in
+            try await vault.setCover(nil, of: vault.reference(of: title.id))
             return EmptyDocument()
         }
 
@@ -124,23 +109,29 @@ extension Operations {
 }
 
 /// A title that a path names.
-struct TitleSelection: Codable, Sendable { let id: TitleID }
+package struct TitleDocument: Codable, Sendable {
+    let id: TitleID
+
+    package init(_ id: TitleID) { self.id = id }
+}
 
 /// A request about a title that a path names.
-struct TitleRequest<Details: Codable & Sendable>: Codable, Sendable {
+package struct TitleRequest<Details: Codable & Sendable>: Codable, Sendable {
     let id: TitleID
     let details: Details
+
+    package init(_ id: TitleID, _ details: Details) { (self.id, self.details) = (id, details) }
 
     private enum CodingKeys: CodingKey { case id }
 
     // The id is at the same level as the members of the details.
-    init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         // A missing id ends the decoding, so the other members are looked for first.
         details = try Details(from: decoder)
         id = try decoder.container(keyedBy: CodingKeys.self).decode(TitleID.self, forKey: .id)
     }
 
-    func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         try details.encode(to: encoder)
         var members = encoder.container(keyedBy: CodingKeys.self)
         try members.encode(id, forKey: .id)

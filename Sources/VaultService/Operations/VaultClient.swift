@@ -60,9 +60,6 @@ package protocol VaultClient: Sendable {
     ///   - limit: the maximum number of entries; nil for the default.
     func downloads(after: String?, limit: Int?) async throws -> DownloadsDocument
 
-    /// Sets a resource's cover. Nil removes the picture that was set.
-    func setCover(_ picture: [UInt8]?, of reference: MediaReference) async throws
-
     /// Sets the cover of a title that is in the download queue or in the vault.
     func setCover(_ picture: [UInt8], ofQueued title: TitleID) async throws
 
@@ -85,6 +82,30 @@ extension VaultClient {
     @discardableResult
     package func call<Output>(_ operation: Operation<EmptyDocument, Output>) async throws -> Output {
         try await call(operation, EmptyDocument())
+    }
+
+    /// Returns the id of a title that the vault has.
+    ///
+    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not have the title; `invalidArgument` if it is a
+    ///   file in a pack, which has no id.
+    package func id(of reference: MediaReference) async throws -> TitleID {
+        // The header fields may stand for a user other than the one for whom the title was stored.
+        if let id = reference.titleID, reference.fields.fields.isEmpty { return id }
+        guard let summary = try await resource(reference) else { throw reference.notHeld }
+        guard let id = summary.id else {
+            throw VaultError(
+                .invalidArgument, "\(reference) is one of the small files of a title; give the title in its place")
+        }
+        return id
+    }
+
+    /// Sets a title's cover. Nil removes the picture that was set.
+    ///
+    /// - Throws: as ``id(of:)``.
+    package func setCover(_ picture: [UInt8]?, of reference: MediaReference) async throws {
+        let id = try await id(of: reference)
+        if let picture { return try await setCover(picture, ofQueued: id) }
+        try await call(Operations.Titles.removeCover, TitleDocument(id))
     }
 
     /// Passes each resource to `take`, in no meaningful order.

@@ -59,8 +59,8 @@ struct APITests {
             }
             try fits(try await service.control("DELETE", "/api/v1/tokens?id=x"), "Problem", status: 404)
             try fits(try await service.control("POST", "/api/v1/tickets"), "Ticket")
-            try fits(try await service.control("POST", "/api/v1/pins", body: order), "Nothing")
-            try fits(try await service.control("POST", "/api/v1/unpins", body: order), "Nothing")
+            let moded = #"{"url":"\#(url.absoluteString)","mode":"default"}"#
+            try fits(try await service.control("POST", "/api/v1/modes", body: moded), "Nothing")
             try fits(try await service.control("POST", "/api/v1/prunes", body: "{}"), "Prune")
             try fits(
                 try await service.control("PATCH", "/api/v1/settings", body: #"{"ignoreQuery":{"*":["t"]}}"#),

@@ -19,7 +19,7 @@ struct ReadinessRouteTests {
                 try await client.call(Operations.Upkeep.readiness, ReadinessSelection(ReadinessOptions())).findings
                     .first?.cause == .nothingChecked)
             try await client.download(MediaReference(url), DownloadOptions()) { _ in }
-            try await client.call(Operations.Titles.pin, ReferenceDocument(MediaReference(url)))
+            try await client.call(Operations.Titles.pin, TitleDocument(client.id(of: MediaReference(url))))
             _ = try await client.follow(Operations.Upkeep.verify, VerificationRequest(VerifyOptions(), of: [])) { _ in }
             let options = ReadinessOptions(until: Timestamp(seconds: 4_000_000_000), hasDownloads: true)
             let report = try await client.call(Operations.Upkeep.readiness, ReadinessSelection(options))

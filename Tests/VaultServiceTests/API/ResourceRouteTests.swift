@@ -162,7 +162,7 @@ struct ResourceRouteTests {
     @Test(
         "A member that a request does not know is refused by its name",
         arguments: [
-            ("POST", "pins", #"{"url":"http://a.example/f","pinned":true}"#, "the member pinned"),
+            ("POST", "modes", #"{"url":"http://a.example/f","mode":"default","pinned":true}"#, "the member pinned"),
             ("POST", "removals", #"{"ids":["a"]}"#, "the member ids"),
             ("PATCH", "settings", #"{"maxsize":1}"#, "the member maxsize"),
             ("POST", "verifications", #"{"resources":[{"url":"http://a.example/f","uri":"x"}]}"#, "the member uri"),

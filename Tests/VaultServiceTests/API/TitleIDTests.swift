@@ -24,8 +24,8 @@ struct TitleIDTests {
     }
 
     private static let bodies = [
-        ("resource", ""), ("explanation", ""), ("pins", ""), ("unpins", ""), ("modes", #","mode":"default""#),
-        ("names", #","name":"a""#), ("links", ""), ("downloads", #","detached":true"#),
+        ("resource", ""), ("explanation", ""), ("modes", #","mode":"default""#), ("links", ""),
+        ("downloads", #","detached":true"#),
     ]
     private static let lists = ["verifications", "reseals", "shreds"]
 
@@ -47,7 +47,8 @@ struct TitleIDTests {
             // After the shred, the vault has no such title.
             for (target, body, status) in [
                 ("verifications", list, 200), ("shreds", list, 200), ("shreds", list, 404), ("reseals", list, 404),
-                ("verifications", list, 404), ("removals", order, 404), ("names", #"{"id":"\#(id)","name":"a"}"#, 404),
+                ("verifications", list, 404), ("removals", order, 404),
+                ("modes", #"{"id":"\#(id)","mode":"default"}"#, 404),
             ] {
                 let answer = try await service.control("POST", "/api/v1/\(target)", body: body)
                 #expect(answer.head.status == status, "\(target)")
@@ -59,10 +60,10 @@ struct TitleIDTests {
     func members() async throws {
         try await serving { service, url, id in
             let both = #""id":"\#(id)","url":"\#(url.absoluteString)""#
-            let other = #"{"id":"\#(id)","contentID":"a"}"#
-            let foreign = #"{"id":"\#(id)","fields":[["Cookie","a"]]}"#
-            try await expect(404, "another user", service.control("POST", "/api/v1/pins", body: foreign), "pins")
-            try await expect(404, "contentID", service.control("POST", "/api/v1/pins", body: other), "pins")
+            let other = #"{"id":"\#(id)","contentID":"a","mode":"default"}"#
+            let foreign = #"{"id":"\#(id)","fields":[["Cookie","a"]],"mode":"default"}"#
+            try await expect(404, "another user", service.control("POST", "/api/v1/modes", body: foreign), "modes")
+            try await expect(404, "contentID", service.control("POST", "/api/v1/modes", body: other), "modes")
             for (members, says) in [("", "id nor url"), (both, "both id and url")] {
                 for (target, more) in Self.bodies + [("removals", "")] {
                     let body = "{" + (members.isEmpty ? String(more.dropFirst()) : members + more) + "}"
@@ -78,11 +79,11 @@ struct TitleIDTests {
                 (#"{"url":"http://a.example/","fields":[["x"],5]}"#, "fields"),
             ] {
                 try await expect(
-                    400, "the body's \(member) ", service.control("POST", "/api/v1/pins", body: body), body)
+                    400, "the body's \(member) ", service.control("POST", "/api/v1/modes", body: body), body)
             }
             try await expect(
-                400, "lacks the member name;", service.control("POST", "/api/v1/names", body: #"{"id":"\#(id)"}"#),
-                "names")
+                400, "lacks the member mode;", service.control("POST", "/api/v1/modes", body: #"{"id":"\#(id)"}"#),
+                "modes")
             let query = "?id=\(id)&url=\(url.absoluteString)"
             for target in ["resource", "content", "explanation", "audit", "events"] {
                 try await expect(400, "both id and url", service.control("GET", "/api/v1/\(target)\(query)"), target)
@@ -110,8 +111,8 @@ struct TitleIDTests {
             let reference = try await served.reference(of: id, fields: HeaderFields())
             #expect(reference.url == url && reference.contentID == "film: 1")
             try await served.call(
-                Operations.Titles.rename, NameRequest(reference, NameDetails(name: "A film")))
-            try await served.call(Operations.Titles.pin, ReferenceDocument(reference))
+                Operations.Titles.rename, TitleRequest(id, NameDetails(name: "A film")))
+            try await served.call(Operations.Titles.pin, TitleDocument(id))
             let summary = try #require(try await served.resource(reference))
             #expect(summary.name == "A film" && summary.resourceClass == "pinned" && summary.contentID == "film: 1")
             try await served.call(

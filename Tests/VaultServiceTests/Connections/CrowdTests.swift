@@ -66,7 +66,7 @@ struct CrowdTests {
         try await RunningService.run(over: try await TestVault(), configuration: configuration) { service in
             let client = try service.client()
             await client.send(
-                "POST /api/v1/pins HTTP/1.1\r\nHost: \(service.host)\r\nContent-Type: application/json\r\n"
+                "POST /api/v1/modes HTTP/1.1\r\nHost: \(service.host)\r\nContent-Type: application/json\r\n"
                     + "Authorization: Bearer \(service.token)\r\nContent-Length: 1000000\r\n\r\n")
             #expect(try await client.endsSoon(sending: " "))
         }

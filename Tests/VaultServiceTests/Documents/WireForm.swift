@@ -315,8 +315,6 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             minimal: #"{"mode":"offline"}"#),
         WireForm(
             RemovalRequest.self, "RemovalOrder", #"{\#(reference),"links":true,\#(url)}"#, minimal: "{}"),
-        WireForm(
-            NameRequest.self, "NameOrder", #"{\#(reference),"name":"b",\#(url)}"#, minimal: #"{"name":"b"}"#),
         WireForm(CoverDetails.self, "CoverDetails", #"{"image":"/9j/"}"#),
         WireForm(ModeDetails.self, "ModeDetails", #"{"mode":"default"}"#),
         WireForm(NameDetails.self, "NameDetails", #"{"name":"b"}"#),

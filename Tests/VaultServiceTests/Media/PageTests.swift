@@ -114,7 +114,7 @@ struct PageTests {
             let fields: KeyValuePairs = [
                 "Origin": Self.kiosk, "Authorization": "Bearer \(service.token)",
             ]
-            for (method, path) in [("GET", "status"), ("POST", "pins"), ("OPTIONS", "pins"), ("GET", "nothing")] {
+            for (method, path) in [("GET", "status"), ("POST", "modes"), ("OPTIONS", "modes"), ("GET", "nothing")] {
                 let answer = try #require(
                     await service.client().ask(method, "/api/v1/\(path)", host: service.host, fields: fields))
                 #expect(answer.head.status == 403, "\(path)")
@@ -133,26 +133,26 @@ struct PageTests {
         try await service { service, url in
             let token = "Bearer \(service.token)"
             _ = try await service.ask("GET", url)
-            let body = #"{"url":"\#(url.absoluteString)"}"#
-            func pin(_ type: String?) async throws -> Int? {
+            let body = #"{"url":"\#(url.absoluteString)","mode":"offline"}"#
+            func setMode(_ type: String?) async throws -> Int? {
                 let fields: KeyValuePairs<String, String> =
                     type.map { ["Authorization": token, "Content-Type": $0] } ?? ["Authorization": token]
                 return try await service.client().ask(
-                    "POST", "/api/v1/pins", host: service.host, fields: fields, body: body)?.head.status
+                    "POST", "/api/v1/modes", host: service.host, fields: fields, body: body)?.head.status
             }
             for type in [nil, "text/plain", "application/x-www-form-urlencoded", "application/jsonx"] {
-                #expect(try await pin(type) == 415, "\(type ?? "none")")
+                #expect(try await setMode(type) == 415, "\(type ?? "none")")
             }
             // A body without a length counts as well.
             let chunked = try service.client()
             await chunked.send(
-                "POST /api/v1/pins HTTP/1.1\r\nHost: \(service.host)\r\nAuthorization: \(token)\r\n"
+                "POST /api/v1/modes HTTP/1.1\r\nHost: \(service.host)\r\nAuthorization: \(token)\r\n"
                     + "Content-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n"
                     + "\(String(body.utf8.count, radix: 16))\r\n\(body)\r\n0\r\n\r\n")
             #expect(await chunked.readHead()?.status == 415)
-            #expect(try await service.vault.summary(of: url)?.resourceClass != "pinned")
-            #expect(try await pin("Application/JSON; charset=utf-8") == 200)
-            #expect(try await service.vault.summary(of: url)?.resourceClass == "pinned")
+            #expect(try await service.vault.summary(of: url)?.mode == nil)
+            #expect(try await setMode("Application/JSON; charset=utf-8") == 200)
+            #expect(try await service.vault.summary(of: url)?.mode == .offline)
         }
     }
 }

@@ -95,7 +95,7 @@ struct GuardTests {
             let known = try await service.authorized("DELETE", "/api/v1/tokens/abc")
             #expect(known.head.status == 404 && String(decoding: known.body, as: UTF8.self).contains("no such path"))
             // The body of an unauthorised request makes no difference.
-            for path in ["/api/v1/pins", "/api/v1/status", "/metrics"] {
+            for path in ["/api/v1/modes", "/api/v1/status", "/metrics"] {
                 let answer = try #require(await client.ask("POST", path, host: service.host, body: "url=x"))
                 #expect(answer.head.status == 401, "\(path)")
                 #expect(answer.head.fields["www-authenticate"] == #"Bearer realm="mediavault""#)

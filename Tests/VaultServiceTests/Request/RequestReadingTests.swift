@@ -115,17 +115,17 @@ struct RequestReadingTests {
         "A body of an API request that breaks off or is badly chunked is 400, and the connection closes")
     func brokenBody() async throws {
         try await service(hasControl: true) { service, url in
-            let pins = "POST /api/v1/pins HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\n"
+            let modes = "POST /api/v1/modes HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\n"
             let token = "Authorization: Bearer \(service.token)\r\n"
             for body in ["2\r\n{\"\r\nxyz\r\n", "zz\r\n"] {
                 let answer = try await onlyAnswer(
-                    service, url, pins + token + "Transfer-Encoding: chunked\r\n\r\n" + body)
+                    service, url, modes + token + "Transfer-Encoding: chunked\r\n\r\n" + body)
                 #expect(answer.head.status == 400 && answer.head.fields["connection"] == "close", "\(body)")
                 #expect(answer.head.fields["content-type"] == "application/problem+json" && !answer.body.isEmpty)
             }
             let control = try service.controlClient()
             await control.send(
-                pins.replacing("HOST", with: "localhost") + "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\nxyz\r\n")
+                modes.replacing("HOST", with: "localhost") + "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\nxyz\r\n")
             let head = try #require(await control.readHead())
             #expect(head.status == 400 && head.fields["content-type"] == "application/problem+json")
             #expect(try await service.vault.summary(of: url)?.resourceClass != "pinned")
