@@ -16,26 +16,23 @@ struct KeysBackupCommand: AsyncParsableCommand {
     @Flag(help: "Derive the key of the passphrase with 1 GiB of memory in several seconds, instead of 256 MiB.")
     var sensitive = false
 
-    @OptionGroup var access: VaultAccess
+    @OptionGroup var owner: OwnerAccess
 
-    @OptionGroup var waiting: WaitOption
-
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() async throws {
         let file = try backup.path()
         guard !FileManager.default.fileExists(atPath: file) else {
             throw VaultError(.invalidArgument, "\(file) already exists; name another file")
         }
-        let changer = try await SlotChanger(access, waiting)
+        let changer = try await SlotChanger(owner)
         let newSlot = NewSlot(
-            try await backup.unlock(isNew: true, allowLoose: access.unlocking.allowLooseKeyFile),
+            try await backup.unlock(isNew: true, allowLoose: owner.access.unlocking.allowLooseKeyFile),
             strength: PassphraseStrength(isSensitive: sensitive))
         try await changer.orders.backUp(to: file, for: newSlot) { try await changer.carryOut($0) }
         await Terminal.shared.say("backed up the keyring to \(file); store it apart from the vault")
         await Terminal.shared.say(CopiesText.ofBackup)
-        if json { try await StandardOutput.shared.writeJSON(BackupRecord(file: file)) }
+        try await output.writeIfJSON(BackupRecord(file: file))
     }
 }
 
@@ -64,8 +61,7 @@ struct KeysRestoreCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "Vault") var place: PlaceOptions
 
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() async throws {
         let file = try backup.path()
@@ -88,7 +84,7 @@ struct KeysRestoreCommand: AsyncParsableCommand {
         for slot in report.slots { await Terminal.shared.say("slot \(Self.name(slot)) unlocks the keyring") }
         for slot in report.lostSlots { await Terminal.shared.say("slot \(Self.name(slot)) of the old keyring is gone") }
         await Terminal.shared.say("restored the keyring, which opens this vault; back it up again")
-        if json { try await StandardOutput.shared.writeJSON(RestoreRecord(report)) }
+        try await output.writeIfJSON(RestoreRecord(report))
     }
 
     private func restore(

@@ -25,16 +25,14 @@ struct CatCommand: AsyncParsableCommand {
 
     @OptionGroup var naming: ReferenceOptions
 
-    @OptionGroup var access: VaultAccess
-
-    @OptionGroup var waiting: WaitOption
+    @OptionGroup var owner: OwnerAccess
 
     func run() async throws {
         let name = try TitleName(title)
         let range = try rangeText.map(RangeArgument.parse) ?? .whole
-        let naming = try await naming.naming(of: [name], access.unlocking)
+        let naming = try await naming.naming(of: [name], owner.access.unlocking)
         guard !offline else {
-            let opener = try await access.opener()
+            let opener = try await owner.access.opener()
             return try await Interruption.cancelling {
                 try await opener.reading { vault in
                     let vault = LocalVault(vault)
@@ -42,7 +40,7 @@ struct CatCommand: AsyncParsableCommand {
                 }
             }
         }
-        let connector = try await access.connector(waiting)
+        let connector = try await owner.connector()
         let isOpen = Locked(false)
         try await Interruption.cancelling {
             do {

@@ -87,16 +87,14 @@ struct SettingEdit: ParsableArguments {
             valueName: "host"))
     var host: String?
 
-    @OptionGroup var access: VaultAccess
-
-    @OptionGroup var waiting: WaitOption
+    @OptionGroup var owner: OwnerAccess
 
     @Flag(help: "Print a JSON object of all settings afterwards.")
     var json = false
 
     /// Changes the settings, through the running service if there is one.
     func carryOut(_ change: SettingsChange) async throws {
-        let settings = try await access.acting(waiting, ifInterrupted: "the setting may have changed") {
+        let settings = try await owner.acting(ifInterrupted: "the setting may have changed") {
             try await $0.call(Operations.Upkeep.changeSettings, change)
         }
         if json { try await StandardOutput.shared.writeJSON(settings) }

@@ -25,12 +25,9 @@ struct CoverCommand: AsyncParsableCommand {
 
     @OptionGroup var naming: ReferenceOptions
 
-    @OptionGroup var access: VaultAccess
+    @OptionGroup var owner: OwnerAccess
 
-    @OptionGroup var waiting: WaitOption
-
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func validate() throws {
         guard (file == nil) == remove else {
@@ -40,19 +37,19 @@ struct CoverCommand: AsyncParsableCommand {
 
     func run() async throws {
         let title = try TitleName(title)
-        let naming = try await naming.naming(of: [title], access.unlocking)
+        let naming = try await naming.naming(of: [title], owner.access.unlocking)
         var picture: [UInt8]?
         if let file { picture = try await CoverFile.bytes(of: file) }
         let cover = picture
-        let changed = try await access.acting(waiting, ifInterrupted: "the cover may have changed") { vault in
+        let changed = try await owner.acting(ifInterrupted: "the cover may have changed") { vault in
             let reference = try await naming.reference(to: title, in: vault)
             try await vault.setCover(cover, of: reference)
             return try await vault.resource(reference)
         }
         guard let changed else { return }
         let shown = remove ? "without a cover of its own" : "has its cover"
-        try await StandardOutput.shared.write(
-            ListedDocument(changed), asJSON: json,
+        try await output.write(
+            ListedDocument(changed),
             orText: Terminal.printable("\(changed.id.map { "\($0)" } ?? changed.url): \(shown)") + "\n")
     }
 }

@@ -33,16 +33,15 @@ struct DownloadsListCommand: AsyncParsableCommand {
 
     @OptionGroup var access: VaultAccess
 
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func validate() throws {
-        if watch, json { throw ValidationError("--watch and --json cannot be combined") }
+        if watch, output.isJSON { throw ValidationError("--watch and --json cannot be combined") }
     }
 
     func run() async throws {
         let service = RemoteVault(ControlClient(folder: try access.place.vault()))
-        let isLive = !json && Terminal.shared.canRedraw && (watch || StandardOutput.shared.isTerminal)
+        let isLive = !output.isJSON && Terminal.shared.canRedraw && (watch || StandardOutput.shared.isTerminal)
         let document: DownloadsDocument
         do {
             let watch = watch
@@ -61,7 +60,7 @@ struct DownloadsListCommand: AsyncParsableCommand {
         }
         let table = DownloadTable(
             terminalWidth: StandardOutput.shared.terminalWidth, opening: try await opening(document.counts, service))
-        try await StandardOutput.shared.write(document, asJSON: json, orText: table.text(document))
+        try await output.write(document, orText: table.text(document))
         if document.counts.damaged > 0 {
             await Terminal.shared.say(
                 "\(Count.of(document.counts.damaged, "entry", "entries")) of the queue cannot be opened; "
@@ -73,7 +72,8 @@ struct DownloadsListCommand: AsyncParsableCommand {
 extension DownloadsListCommand {
     /// Returns the time of day until which a service's queue is waiting; nil if it is not waiting.
     private func opening(_ counts: DownloadCounts, _ service: RemoteVault) async throws -> String? {
-        guard !json, counts.waiting > 0, let text = try? await service.call(Operations.Upkeep.settings).downloadHours
+        guard !output.isJSON, counts.waiting > 0,
+            let text = try? await service.call(Operations.Upkeep.settings).downloadHours
         else { return nil }
         return try DownloadHours(text).opening(at: .now)
     }
@@ -182,12 +182,9 @@ struct QueueArguments: ParsableArguments {
         help: ArgumentHelp("The content id with which the title of the URL was queued.", valueName: "id"))
     var contentID: String?
 
-    @OptionGroup var access: VaultAccess
+    @OptionGroup var owner: OwnerAccess
 
-    @OptionGroup var waiting: WaitOption
-
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func validate() throws {
         guard [all, prefix != nil, !titles.isEmpty].count(where: \.self) == 1 else {
@@ -212,7 +209,7 @@ struct QueueArguments: ParsableArguments {
         let names = try titles.map { try TitleName($0) }
         let start = try prefix.map { try TitleSelection.canonical($0) }
         let contentID = contentID
-        let result = try await access.acting(waiting, ifInterrupted: "the queue may have changed") { vault in
+        let result = try await owner.acting(ifInterrupted: "the queue may have changed") { vault in
             if let consent, !consent.yes {
                 let counts = try await vault.downloads(after: nil, limit: 1).counts
                 let count = counts.waiting + counts.running + counts.paused + counts.failed + counts.damaged
@@ -227,8 +224,7 @@ struct QueueArguments: ParsableArguments {
             return try await vault.call(
                 Operations.Titles.changeDownloads, DownloadChange(act, of: selection))
         }
-        try await StandardOutput.shared.write(
-            result, asJSON: json, orText: "\(Count.of(result.changed, "download")) \(done)\n")
+        try await output.write(result, orText: "\(Count.of(result.changed, "download")) \(done)\n")
     }
 
     /// Returns the ids of titles. A URL is looked up in the queue.

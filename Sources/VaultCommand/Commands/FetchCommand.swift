@@ -45,9 +45,7 @@ struct FetchCommand: AsyncParsableCommand {
 
     @OptionGroup var naming: ReferenceOptions
 
-    @OptionGroup var access: VaultAccess
-
-    @OptionGroup var waiting: WaitOption
+    @OptionGroup var owner: OwnerAccess
 
     @Flag(help: "Add the titles to the service's download queue, and return at once.")
     var detach = false
@@ -85,7 +83,7 @@ struct FetchCommand: AsyncParsableCommand {
     func run() async throws {
         let orders = try await ListReader.read(titles, files: lists)
         let naming = try await naming.naming(
-            of: orders.compactMap { try? $0.content.get().name }, access.unlocking)
+            of: orders.compactMap { try? $0.content.get().name }, owner.access.unlocking)
         let (options, limits) = (renditions.applied(to: pace.options), try room.limits())
         let cover = try await picture.bytes()
         if detach {
@@ -95,12 +93,12 @@ struct FetchCommand: AsyncParsableCommand {
             return try await DetachedFetch(
                 orders: orders, naming: naming, options: options, cover: cover, isFirst: first, isQuiet: quiet,
                 isJSON: json
-            ).run(try await access.connector(waiting))
+            ).run(try await owner.connector())
         }
         let fetch = ListFetch(
             orders: orders, naming: naming, options: options, cover: cover, parallel: parallel, isQuiet: quiet,
             isRecorded: json)
-        let records = try await access.acting(waiting, limits: limits) { vault in try await fetch.run(in: vault) }
+        let records = try await owner.acting(limits: limits) { vault in try await fetch.run(in: vault) }
         if !quiet { await fetch.report(records) }
         if json {
             for record in records { try await StandardOutput.shared.writeJSON(record) }

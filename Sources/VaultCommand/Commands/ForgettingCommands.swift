@@ -24,19 +24,16 @@ struct ResealCommand: AsyncParsableCommand {
 
     @OptionGroup var naming: ReferenceOptions
 
-    @OptionGroup var access: VaultAccess
+    @OptionGroup var owner: OwnerAccess
 
-    @OptionGroup var waiting: WaitOption
-
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() async throws {
         let names = try titles.map { try TitleName($0) }
-        let naming = try await naming.naming(of: names, access.unlocking)
+        let naming = try await naming.naming(of: names, owner.access.unlocking)
         let rate = limitRate?.bytesPerSecond
-        let (references, report) = try await access.acting(
-            waiting, ifInterrupted: "finished segments are kept; run it again to continue"
+        let (references, report) = try await owner.acting(
+            ifInterrupted: "finished segments are kept; run it again to continue"
         ) { vault in
             let references = try await naming.references(to: names, in: vault)
             var display = ProgressDisplay("reseal")
@@ -50,13 +47,13 @@ struct ResealCommand: AsyncParsableCommand {
         }
         let verdict = ResealText(report)
         for remark in verdict.remarks { await Terminal.shared.say(remark) }
-        if !json {
+        if !output.isJSON {
             for (reference, subject) in zip(references, report.subjects) {
                 let line = "\(reference.url): title \(subject) in receipts"
                 try await StandardOutput.shared.write(Terminal.printable(line) + "\n")
             }
         }
-        if json { try await StandardOutput.shared.writeJSON(report) }
+        try await output.writeIfJSON(report)
         guard verdict.status == .done else { throw AlreadyReported(status: verdict.status) }
     }
 }
@@ -89,21 +86,18 @@ struct ShredCommand: AsyncParsableCommand {
 
     @OptionGroup var naming: ReferenceOptions
 
-    @OptionGroup var access: VaultAccess
+    @OptionGroup var owner: OwnerAccess
 
-    @OptionGroup var waiting: WaitOption
-
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func validate() throws { try selection.check(beside: titles, naming) }
 
     func run() async throws {
         let names = try titles.map { try TitleName($0) }
-        let naming = try await naming.naming(of: names, access.unlocking)
+        let naming = try await naming.naming(of: names, owner.access.unlocking)
         let (selection, consent, isQuick, withLinks) = (selection, consent, quick, links.links)
         let notice = links.notice
-        let document = try await access.acting(waiting, ifInterrupted: "it continues when the vault is opened again") {
+        let document = try await owner.acting(ifInterrupted: "it continues when the vault is opened again") {
             vault in
             guard selection.isGiven else {
                 let references = try await naming.references(to: names, in: vault)
@@ -121,7 +115,7 @@ struct ShredCommand: AsyncParsableCommand {
         }
         for title in document.resources {
             guard let problem = title.problem else {
-                if !json {
+                if !output.isJSON {
                     var line = "\(title.url): \(document.outcome.rawValue), \(ByteCount.text(title.bytes ?? 0)) freed"
                     if let subject = title.subject { line += ", title \(subject) in receipts" }
                     try await StandardOutput.shared.write(Terminal.printable(line) + "\n")
@@ -130,7 +124,7 @@ struct ShredCommand: AsyncParsableCommand {
             }
             await Terminal.shared.say(problem.error?.text ?? problem.detail ?? problem.title)
         }
-        if json { try await StandardOutput.shared.writeJSON(document) }
+        try await output.writeIfJSON(document)
         let verdict = ShredText(document, isQuick: quick)
         if let remark = verdict.remark { await Terminal.shared.say(remark) }
         guard verdict.status == .done else { throw AlreadyReported(status: verdict.status) }
@@ -151,22 +145,19 @@ struct DestroyCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Id of the vault to destroy.", valueName: "id"))
     var confirm: String?
 
-    @OptionGroup var access: VaultAccess
+    @OptionGroup var owner: OwnerAccess
 
-    @OptionGroup var waiting: WaitOption
-
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() async throws {
         let given = confirm
-        let document = try await access.acting(waiting, ifInterrupted: "run it again to make sure that it is done") {
+        let document = try await owner.acting(ifInterrupted: "run it again to make sure that it is done") {
             vault in
             let id = try await vault.call(Operations.Upkeep.status).vault
             let confirmed = try await Self.confirmation(given, of: id)
             return try await vault.call(Operations.Keys.destroy, DestructionRequest(vault: confirmed))
         }
-        if json { try await StandardOutput.shared.writeJSON(document) }
+        try await output.writeIfJSON(document)
         await Terminal.shared.say(
             "destroyed vault \(document.vaultID) and the keys of \(Count.of(document.resources, "title"))")
         if document.backups > 0 {
@@ -213,12 +204,11 @@ struct AuditCommand: AsyncParsableCommand {
 
     @OptionGroup var access: VaultAccess
 
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() async throws {
         let report = try await titles.isEmpty ? wholeLog() : aboutTitles()
-        try await StandardOutput.shared.write(report, asJSON: json, orText: AuditText.text(report))
+        try await output.write(report, orText: AuditText.text(report))
         if !report.isAnchored {
             await Terminal.shared.say("checked without the keyring: a log that was cut at its end goes unnoticed")
         }

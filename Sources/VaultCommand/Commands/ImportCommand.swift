@@ -36,21 +36,18 @@ struct ImportCommand: AsyncParsableCommand {
 
     @OptionGroup var naming: ReferenceOptions
 
-    @OptionGroup var access: VaultAccess
+    @OptionGroup var owner: OwnerAccess
 
-    @OptionGroup var waiting: WaitOption
-
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() async throws {
         let name = try TitleName(name)
-        let naming = try await naming.naming(of: [name], access.unlocking)
+        let naming = try await naming.naming(of: [name], owner.access.unlocking)
         let options = ImportOptions(name: title, type: type, isPinned: pin, asksOrigin: !offline)
         try options.check()
         let cover = try await picture.bytes()
         let path = try ProcessEnvironment.current.absolute(file)
-        let report = try await access.acting(waiting, ifInterrupted: "nothing was stored") { vault in
+        let report = try await owner.acting(ifInterrupted: "nothing was stored") { vault in
             let source = try await ImportedFile.open(at: path)
             let references = try await naming.references(to: [name], in: vault)
             var display = ProgressDisplay("import")
@@ -67,7 +64,7 @@ struct ImportCommand: AsyncParsableCommand {
             return report
         }
         guard let report else { return }
-        try await StandardOutput.shared.write(report, asJSON: json, orText: Self.text(report))
+        try await output.write(report, orText: Self.text(report))
     }
 
     private static func text(_ report: ImportReport) -> String {

@@ -14,8 +14,7 @@ struct InitCommand: AsyncParsableCommand {
     @Flag(help: "Derive the key of a new passphrase with 1 GiB of memory in several seconds, instead of 256 MiB.")
     var sensitive = false
 
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     @Flag(help: "Accept the keyring of an earlier vault, which must be gone: two vaults with one keyring lose titles.")
     var forExistingKeyring = false
@@ -37,7 +36,7 @@ struct InitCommand: AsyncParsableCommand {
             vault: place.folder, isVaultCreated: report.isVaultCreated, keyring: place.keyring,
             isKeyringCreated: report.isKeyringCreated, keyFile: keyFile, isKeyFileCreated: report.isKeyFileCreated,
             restsWithVault: report.isUnlockOnVaultDisk)
-        try await StandardOutput.shared.write(record, asJSON: json, orText: FactText.text(facts))
+        try await output.write(record, orText: FactText.text(facts))
         if report.isUnlockOnVaultDisk {
             await Terminal.shared.say(UnlockText.sameDisk)
         }

@@ -21,12 +21,11 @@ struct KeysListCommand: AsyncParsableCommand {
 
     @OptionGroup var access: VaultAccess
 
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() async throws {
         let document = try await document()
-        try await StandardOutput.shared.write(document, asJSON: json, orText: KeysText.text(document))
+        try await output.write(document, orText: KeysText.text(document))
     }
 
     /// Returns the state of the keys from the service, for which no key is needed, and which knows the running
@@ -62,12 +61,9 @@ struct RotateCommand: AsyncParsableCommand {
     @Flag(help: "Recompute the ids of all titles under a new key.")
     var locator = false
 
-    @OptionGroup var access: VaultAccess
+    @OptionGroup var owner: OwnerAccess
 
-    @OptionGroup var waiting: WaitOption
-
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func validate() throws {
         guard !root || !locator else {
@@ -79,9 +75,9 @@ struct RotateCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let connector = try await access.connector(waiting)
+        let connector = try await owner.connector()
         let act: Receipt.Act = root ? .rotateRoot : locator ? .changeLocator : .rotate
-        let keys = root ? try await kept.keys(besides: access, connector.opener) : []
+        let keys = root ? try await kept.keys(besides: owner.access, connector.opener) : []
         let dropSlots = kept.dropSlots
         let document = try await connector.acting(ifInterrupted: "keys list shows whether it was done") { vault in
             switch act {
@@ -97,7 +93,7 @@ struct RotateCommand: AsyncParsableCommand {
         await Terminal.shared.say([done, act.cutsOff].compactMap(\.self).joined(separator: "; "))
         await KeysText.printRemainingWork(act, document)
         await Terminal.shared.say(KeysText.backUp)
-        try await StandardOutput.shared.write(document, asJSON: json, orText: KeysText.text(document))
+        try await output.write(document, orText: KeysText.text(document))
     }
 }
 
@@ -110,15 +106,12 @@ struct RewrapCommand: AsyncParsableCommand {
             exit code is 4 if a key does not open, which therefore keeps its generation.
             """)
 
-    @OptionGroup var access: VaultAccess
+    @OptionGroup var owner: OwnerAccess
 
-    @OptionGroup var waiting: WaitOption
-
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() async throws {
-        let document = try await access.acting(waiting, ifInterrupted: "keys moved so far stay moved") { vault in
+        let document = try await owner.acting(ifInterrupted: "keys moved so far stay moved") { vault in
             let document = try await vault.follow(Operations.Keys.rewrap, EmptyDocument()) { step in
                 guard Terminal.shared.canRedraw else { return }
                 await Terminal.shared.redraw("rewrap  \(step.keys) of \(step.total) keys")
@@ -128,7 +121,7 @@ struct RewrapCommand: AsyncParsableCommand {
         }
         let verdict = RewrapText(document)
         for remark in verdict.remarks { await Terminal.shared.say(remark) }
-        if json { try await StandardOutput.shared.writeJSON(document) }
+        try await output.writeIfJSON(document)
         guard verdict.status == .done else { throw AlreadyReported(status: verdict.status) }
     }
 }
@@ -147,17 +140,14 @@ struct RetireCommand: AsyncParsableCommand {
         completion: ServiceCompletion.generations)
     var generation: Int
 
-    @OptionGroup var access: VaultAccess
+    @OptionGroup var owner: OwnerAccess
 
-    @OptionGroup var waiting: WaitOption
-
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() async throws {
         let generation = generation
-        let (wasRetired, document) = try await access.acting(
-            waiting, ifInterrupted: "keys list shows whether the generation still exists"
+        let (wasRetired, document) = try await owner.acting(
+            ifInterrupted: "keys list shows whether the generation still exists"
         ) { vault in
             let before = try await vault.call(Operations.Keys.list).generations.first { $0.number == generation }
             return (
@@ -176,7 +166,7 @@ struct RetireCommand: AsyncParsableCommand {
         }
         if !wasRetired { await Terminal.shared.say(CopiesText.afterRetirement) }
         await KeysText.printRemainingWork(.retire, document)
-        try await StandardOutput.shared.write(document, asJSON: json, orText: KeysText.text(document))
+        try await output.write(document, orText: KeysText.text(document))
     }
 }
 
@@ -195,17 +185,16 @@ struct LockCommand: AsyncParsableCommand {
     // These options are accepted but unused, because scripts pass the same options to every command.
     @OptionGroup(visibility: .hidden) var unlocking: UnlockOptions
 
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() async throws {
         do {
             try await RemoteVault(ControlClient(folder: try place.vault())).lock()
             await Terminal.shared.say("locked: the service has no key any more; restart it to play")
-            if json { try await StandardOutput.shared.writeJSON(LockRecord(locked: true)) }
+            try await output.writeIfJSON(LockRecord(locked: true))
         } catch is ServiceGone {
             await Terminal.shared.say("no service has the vault open: there is nothing to lock")
-            if json { try await StandardOutput.shared.writeJSON(LockRecord(locked: false)) }
+            try await output.writeIfJSON(LockRecord(locked: false))
         }
     }
 }

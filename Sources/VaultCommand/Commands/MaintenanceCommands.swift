@@ -41,12 +41,9 @@ struct VerifyCommand: AsyncParsableCommand {
 
     @OptionGroup var naming: ReferenceOptions
 
-    @OptionGroup var access: VaultAccess
+    @OptionGroup var owner: OwnerAccess
 
-    @OptionGroup var waiting: WaitOption
-
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func validate() throws {
         try selection.check(beside: titles, naming, isRequired: false)
@@ -58,7 +55,7 @@ struct VerifyCommand: AsyncParsableCommand {
             repairs: `repair`, sample: sample?.percent, bytesPerSecond: limitRate?.bytesPerSecond,
             forgetsRetired: forgetRetired)
         let names = try titles.map { try TitleName($0) }
-        let naming = try await naming.naming(of: names, access.unlocking)
+        let naming = try await naming.naming(of: names, owner.access.unlocking)
         let selection = selection
         let act = try await act(options) { vault in
             // With `--all`, no titles are named, because checking everything includes resources that are not titles.
@@ -67,7 +64,7 @@ struct VerifyCommand: AsyncParsableCommand {
             return try await naming.references(to: chosen, in: vault)
         }
         let document = try await Interruption.cancelling("completed repairs are kept", act)
-        try await StandardOutput.shared.write(document, asJSON: json, orText: VerifyText.text(document))
+        try await output.write(document, orText: VerifyText.text(document))
         guard document.isSound else { throw AlreadyReported(status: document.remaining > 0 ? .integrity : .failed) }
     }
 
@@ -79,7 +76,7 @@ struct VerifyCommand: AsyncParsableCommand {
     private func act(
         _ options: VerifyOptions, _ titles: @escaping Titles
     ) async throws -> @Sendable () async throws -> VerifyReport {
-        let connector = try await access.connector(waiting)
+        let connector = try await owner.connector()
         guard let opener = connector.opener, !options.repairs else {
             return { try await connector.act { try await Self.verify($0, options, titles) } }
         }
@@ -126,8 +123,7 @@ struct IndexRebuildCommand: AsyncParsableCommand {
 
     @OptionGroup var access: VaultAccess
 
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() async throws {
         try await access.place.place().requireNoOwner()
@@ -142,7 +138,7 @@ struct IndexRebuildCommand: AsyncParsableCommand {
             await terminal.keepLine()
             return report
         }
-        try await StandardOutput.shared.write(report, asJSON: json, orText: Self.text(report))
+        try await output.write(report, orText: Self.text(report))
     }
 
     private static func text(_ report: RebuildReport) -> String {
@@ -187,22 +183,19 @@ struct PruneCommand: AsyncParsableCommand {
     @Flag(help: "Only show what would be evicted.")
     var dryRun = false
 
-    @OptionGroup var access: VaultAccess
+    @OptionGroup var owner: OwnerAccess
 
-    @OptionGroup var waiting: WaitOption
-
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() async throws {
         let limits = LimitsDocument(
             maxSize: try maxSize.map { SizeText(bytes: try SizeArgument.parse($0, "--max-size")) },
             maxAge: try maxAge.map { try AgeArgument.parse($0, "--max-age") },
             evictDownloads: evictDownloads ? true : nil, dryRun: dryRun ? true : nil)
-        let document = try await access.acting(waiting, ifInterrupted: "media evicted so far is gone") {
+        let document = try await owner.acting(ifInterrupted: "media evicted so far is gone") {
             try await $0.call(Operations.Upkeep.prune, limits)
         }
-        try await StandardOutput.shared.write(document, asJSON: json, orText: text(document))
+        try await output.write(document, orText: text(document))
     }
 
     private func text(_ document: PruneReport) -> String {

@@ -31,8 +31,7 @@ struct ReadyCommand: AsyncParsableCommand {
 
     @OptionGroup var access: VaultAccess
 
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() async throws {
         let options = try options(now: WallClock.now())
@@ -42,7 +41,7 @@ struct ReadyCommand: AsyncParsableCommand {
         } else {
             report = try await access.opener().reading { try await $0.readiness(options) }
         }
-        try await StandardOutput.shared.write(report, asJSON: json, orText: ReadyText.text(report, options))
+        try await output.write(report, orText: ReadyText.text(report, options))
         guard report.isReady else { throw AlreadyReported(status: .failed) }
     }
 

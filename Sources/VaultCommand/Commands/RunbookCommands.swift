@@ -21,21 +21,19 @@ struct RevokeRootCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "Slots") var kept: KeptSlots
 
-    @OptionGroup var access: VaultAccess
+    @OptionGroup var owner: OwnerAccess
 
-    @OptionGroup var waiting: WaitOption
-
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() async throws {
-        let connector = try await access.connector(waiting)
+        let connector = try await owner.connector()
         let revocation = RootRevocation(
-            new: nil, kept: try await kept.keys(besides: access, connector.opener), dropsOtherSlots: kept.dropSlots)
+            new: nil, kept: try await kept.keys(besides: owner.access, connector.opener),
+            dropsOtherSlots: kept.dropSlots)
         let unretired = try await connector.acting(ifInterrupted: "keys list shows what is done") {
             try await revocation.run(on: $0)
         }
-        if json {
+        if output.isJSON {
             let record = RootRevocationRecord(unretired)
             try await StandardOutput.shared.writeJSON(record)
         }
@@ -77,12 +75,9 @@ struct RespondToLeakCommand: AsyncParsableCommand {
     @Flag(help: "Do not ask before each step.")
     var yes = false
 
-    @OptionGroup var access: VaultAccess
+    @OptionGroup var owner: OwnerAccess
 
-    @OptionGroup var waiting: WaitOption
-
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     /// The default maximum number of bytes sealed per second, which leaves most of the disk's speed to players.
     private static let rate: Int64 = 50_000_000
@@ -96,13 +91,13 @@ struct RespondToLeakCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard yes || isatty(STDIN_FILENO) == 1 else { throw UsageError("not a terminal; use --yes") }
-        let connector = try await access.connector(waiting)
-        let slots = keepRoot || resume ? [] : try await kept.keys(besides: access, connector.opener)
+        let connector = try await owner.connector()
+        let slots = keepRoot || resume ? [] : try await kept.keys(besides: owner.access, connector.opener)
         let runbook = KeyRunbook.leakResponse(
             keepsRoot: keepRoot, reseals: !noReseal, bytesPerSecond: limitRate?.bytesPerSecond ?? Self.rate)
         let given = GivenCommand("keys respond-to-leak")
         let console = RunbookConsole(
-            text: .leakResponse, again: Self.again(given), asks: !yes, isResumed: resume, isJSON: json)
+            text: .leakResponse, again: Self.again(given), asks: !yes, isResumed: resume, isJSON: output.isJSON)
         let dropsSlots = kept.dropSlots
         try await Interruption.cancelling("keys list shows what is done") {
             try await console.run(on: connector, slots: slots, dropsOtherSlots: dropsSlots) { _ in runbook }
@@ -145,12 +140,9 @@ struct RenewCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("How many generations to keep, including the current one, from 1.", valueName: "n"))
     var keep = 2
 
-    @OptionGroup var access: VaultAccess
+    @OptionGroup var owner: OwnerAccess
 
-    @OptionGroup var waiting: WaitOption
-
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func validate() throws {
         guard (0...99_999).contains(minAge) else { throw ValidationError("--min-age must be from 0 to 99999 days") }
@@ -159,12 +151,12 @@ struct RenewCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let connector = try await access.connector(waiting)
-        let (minAge, keep, isJSON) = (minAge, keep, json)
+        let connector = try await owner.connector()
+        let (minAge, keep, isJSON) = (minAge, keep, output.isJSON)
         let given = GivenCommand("keys renew").text
         let console = RunbookConsole(
             text: .renewal, again: RunbookConsole.Again(fromStart: given, resumed: given), asks: false, sample: sample,
-            isJSON: json)
+            isJSON: output.isJSON)
         try await Interruption.cancelling("keys list shows what is done") {
             try await console.run(on: connector) { keys in
                 let rotates = keys.age >= minAge

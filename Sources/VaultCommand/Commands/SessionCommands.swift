@@ -159,13 +159,12 @@ struct SessionsListCommand: AsyncParsableCommand {
 
     @OptionGroup var access: VaultAccess
 
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() async throws {
         let document = try await access.asking { try await $0.call(Operations.Grants.sessions) }
         await IssuedText.warn(ofDamaged: document.damaged)
-        guard !json else { return try await StandardOutput.shared.writeJSON(document) }
+        guard !output.isJSON else { return try await StandardOutput.shared.writeJSON(document) }
         if document.sessions.isEmpty { await Terminal.shared.say("no browser is signed in") }
         let rows = document.sessions.map { session in
             [

@@ -43,12 +43,9 @@ struct ShareArguments: ParsableArguments {
 
     @OptionGroup var naming: ReferenceOptions
 
-    @OptionGroup var access: VaultAccess
+    @OptionGroup var owner: OwnerAccess
 
-    @OptionGroup var waiting: WaitOption
-
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func validate() throws {
         try selection.check(beside: titles, naming)
@@ -57,9 +54,9 @@ struct ShareArguments: ParsableArguments {
 
     func share(_ isShared: Bool) async throws {
         let names = try titles.map { try TitleName($0) }
-        let naming = try await naming.naming(of: names, access.unlocking)
+        let naming = try await naming.naming(of: names, owner.access.unlocking)
         let (selection, with) = (selection, with)
-        let changed = try await access.acting(waiting, ifInterrupted: "some titles may be shared already") { vault in
+        let changed = try await owner.acting(ifInterrupted: "some titles may be shared already") { vault in
             // All names are resolved before anything changes, so that nothing is shared if one is misspelt.
             var viewers: [String?] = []
             for name in with { viewers.append(try await ViewerName.id(of: name, in: vault)) }
@@ -76,7 +73,7 @@ struct ShareArguments: ParsableArguments {
             return changed
         }
         await Terminal.shared.say("\(Count.of(changed, "title")) \(isShared ? "shared" : "no longer shared")")
-        if json { try await StandardOutput.shared.writeJSON(["changed": changed]) }
+        try await output.writeIfJSON(["changed": changed])
     }
 
     private static func ids(

@@ -14,8 +14,7 @@ struct InfoCommand: AsyncParsableCommand {
 
     @OptionGroup var access: VaultAccess
 
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() async throws {
         let name = try TitleName(title)
@@ -28,7 +27,7 @@ struct InfoCommand: AsyncParsableCommand {
                 try await HeldTitle.summary(of: name, naming, in: LocalVault($0))
             }
         }
-        try await StandardOutput.shared.write(summary, asJSON: json, orText: Self.text(summary))
+        try await output.write(summary, orText: Self.text(summary))
     }
 
     private static func facts(ofFile summary: ResourceSummary) -> [(name: String, value: String)] {
@@ -64,13 +63,12 @@ struct StatusCommand: AsyncParsableCommand {
 
     @OptionGroup var access: VaultAccess
 
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() async throws {
         let folder = try access.place.vault()
         let record = StatusRecord(try await status(in: folder), service: try await ServiceProbe.running(in: folder))
-        try await StandardOutput.shared.write(record, asJSON: json, orText: Self.text(record, folder))
+        try await output.write(record, orText: Self.text(record, folder))
     }
 
     /// Returns the status from the service, for which no key is needed, and which knows what is not yet in the index.
@@ -136,13 +134,12 @@ struct ExplainCommand: AsyncParsableCommand {
 
     @OptionGroup var access: VaultAccess
 
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() async throws {
         let name = try TitleName(title)
         let document = try await explanation(of: name, naming.naming(of: [name], access.unlocking))
-        try await StandardOutput.shared.write(document, asJSON: json, orText: ExplanationText.text(document))
+        try await output.write(document, orText: ExplanationText.text(document))
     }
 
     /// Returns the explanation from the service, which knows its own answers. If there is no service, the index is

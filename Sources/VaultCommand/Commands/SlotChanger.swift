@@ -14,15 +14,15 @@ struct SlotChanger: Sendable {
     private let isServed: Bool
 
     /// Creates the changer by unlocking the keyring, after prompting for a passphrase if no key is named.
-    init(_ access: VaultAccess, _ waiting: WaitOption) async throws {
-        let opener = try await access.opener()
+    init(_ owner: OwnerAccess) async throws {
+        let opener = try await owner.access.opener()
         let client = ControlClient(folder: opener.place.folder)
         orders = try await KeyringOrderIssuer.open(keyring: opener.place.keyring, unlock: opener.unlock)
         unlock = opener.unlock
         isServed = await client.isAnswered()
         connector = VaultConnector(
             client: client, opener: isServed ? nil : opener, fallbackOpener: { opener }, limits: nil,
-            waitsForOwner: waiting.waitsForOwner)
+            waitsForOwner: owner.waiting.waitsForOwner)
     }
 
     /// Returns a revocation's rotation of the root key, which is to be tried together with the preceding order; nil if

@@ -22,24 +22,21 @@ struct SlotAddCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "New unlock method") var new: NewSlotOptions
 
-    @OptionGroup var access: VaultAccess
+    @OptionGroup var owner: OwnerAccess
 
-    @OptionGroup var waiting: WaitOption
-
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() async throws {
-        let changer = try await SlotChanger(access, waiting)
-        let newSlot = try await new.slot(label: label, allowLoose: access.unlocking.allowLooseKeyFile)
+        let changer = try await SlotChanger(owner)
+        let newSlot = try await new.slot(label: label, allowLoose: owner.access.unlocking.allowLooseKeyFile)
         let isKeyFileNew = newSlot.needsKeyFile
         let order = try await changer.orders.adding(newSlot)
         if isKeyFileNew, let path = newSlot.unlock.path { await Terminal.shared.say("created the key file \(path)") }
         let slot = order.slotNumber.map { "slot \($0)" } ?? "slot"
         try await changer.carryOut(order, saying: "\(slot) added; back up the keyring again")
-        let rests = newSlot.unlock.rests(with: try access.place.vault())
+        let rests = newSlot.unlock.rests(with: try owner.access.place.vault())
         if rests { await Terminal.shared.say(UnlockText.sameDisk) }
-        guard json else { return }
+        guard output.isJSON else { return }
         let record = AddedSlotRecord(
             slot: order.slotNumber, keyFile: isKeyFileNew ? newSlot.unlock.path : nil, restsWithVault: rests)
         try await StandardOutput.shared.writeJSON(record)
@@ -60,14 +57,13 @@ struct SlotListCommand: AsyncParsableCommand {
     // These options are accepted but unused, because scripts pass the same options to every command.
     @OptionGroup(visibility: .hidden) var unlocking: UnlockOptions
 
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() async throws {
         let keyring = try place.keyringFile()
         if let place = try? place.place() { try await place.requireKeyring() }
         let listing = try await KeyringSummary.read(keyring)
-        try await StandardOutput.shared.write(listing, asJSON: json, orText: SlotTable.text(listing.slots))
+        try await output.write(listing, orText: SlotTable.text(listing.slots))
     }
 }
 
@@ -88,17 +84,14 @@ struct SlotRemoveCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "Old unlock method") var revoking: RevokeOptions
 
-    @OptionGroup var access: VaultAccess
+    @OptionGroup var owner: OwnerAccess
 
-    @OptionGroup var waiting: WaitOption
-
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() async throws {
-        let changer = try await SlotChanger(access, waiting)
+        let changer = try await SlotChanger(owner)
         let revocation = try revoking.revocation(
-            unlocks: [changer.unlock], allowLoose: access.unlocking.allowLooseKeyFile)
+            unlocks: [changer.unlock], allowLoose: owner.access.unlocking.allowLooseKeyFile)
         guard revocation == nil || number != changer.orders.unlockedSlot else {
             throw UsageError(
                 "slot \(number) opens the keyring here, and a new root key has to be sealed for a slot that stays; "
@@ -107,7 +100,7 @@ struct SlotRemoveCommand: AsyncParsableCommand {
         let order = try await order(changer, then: changer.newRoot(of: revocation))
         let unretired = try await changer.carryOut(
             order, saying: "slot \(number) removed; back up the keyring again", then: revocation)
-        if json { try await StandardOutput.shared.writeJSON(ChangedSlotRecord(number, unretired)) }
+        try await output.writeIfJSON(ChangedSlotRecord(number, unretired))
         try await RootRevocation.tell(of: "the removed key or passphrase", unretired)
     }
 
@@ -135,16 +128,13 @@ struct ChangePassphraseCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "Old unlock method") var revoking: RevokeOptions
 
-    @OptionGroup var access: VaultAccess
+    @OptionGroup var owner: OwnerAccess
 
-    @OptionGroup var waiting: WaitOption
-
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() async throws {
-        let changer = try await SlotChanger(access, waiting)
-        let allowsLooseFiles = access.unlocking.allowLooseKeyFile
+        let changer = try await SlotChanger(owner)
+        let allowsLooseFiles = owner.access.unlocking.allowLooseKeyFile
         let newSlot = try await new.slot(label: label, allowLoose: allowsLooseFiles)
         let isOwn = slot == nil || slot == changer.orders.unlockedSlot
         let revocation = try revoking.revocation(
@@ -155,7 +145,7 @@ struct ChangePassphraseCommand: AsyncParsableCommand {
             saying: "slot \(slot ?? changer.orders.unlockedSlot) changed: only the new unlock method opens it; "
                 + "back up the keyring again",
             then: revocation)
-        if json {
+        if output.isJSON {
             let record = ChangedSlotRecord(slot ?? changer.orders.unlockedSlot, unretired)
             try await StandardOutput.shared.writeJSON(record)
         }

@@ -91,15 +91,12 @@ struct SyncOnceCommand: AsyncParsableCommand, TakesArguments {
 
     @OptionGroup var choices: SyncChoices
 
-    @OptionGroup var access: VaultAccess
-
-    @OptionGroup var waiting: WaitOption
+    @OptionGroup var owner: OwnerAccess
 
     @Flag(help: "Show what would be fetched and removed, and change nothing.")
     var dryRun = false
 
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     @Flag(name: .shortAndLong, help: "Show nothing but errors.")
     var quiet = false
@@ -114,8 +111,8 @@ struct SyncOnceCommand: AsyncParsableCommand, TakesArguments {
     func run() async throws {
         let source = try await SyncSource.read(source, name: choices.name, newest: choices.newest.map { Int($0) })
         let order = SubscriptionOrder(source.source, choices.choices(every: nil))
-        let run = SyncRun(isDryRun: dryRun, isQuiet: quiet, isJSON: json)
-        var outcome = try await access.acting(waiting) { vault in
+        let run = SyncRun(isDryRun: dryRun, isQuiet: quiet, isJSON: output.isJSON)
+        var outcome = try await owner.acting { vault in
             let list = try await source.file?.entries(in: vault)
             return try await run.run(SyncOrder(order, list: list, isDryRun: run.isDryRun), in: vault)
         }
@@ -146,12 +143,9 @@ struct SyncAddCommand: AsyncParsableCommand {
 
     @OptionGroup var choices: SyncChoices
 
-    @OptionGroup var access: VaultAccess
+    @OptionGroup var owner: OwnerAccess
 
-    @OptionGroup var waiting: WaitOption
-
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() async throws {
         let interval = try AgeArgument.parse(every, "--every")
@@ -163,10 +157,11 @@ struct SyncAddCommand: AsyncParsableCommand {
                 "sync add takes the URL of a feed; for a file, run mediavault sync FILE from cron or a timer")
         }
         let order = SubscriptionOrder(.feed(url), choices.choices(every: interval), isUntried: untried)
-        let document = try await access.acting(waiting, ifInterrupted: "it may have been added") { vault in
+        let document = try await owner.acting(ifInterrupted: "it may have been added") { vault in
             (try await vault.call(Operations.Feeds.add, order), vault is RemoteVault)
         }
-        let text = json ? try JSONText.of(document.0) : Terminal.printable("\(document.0.id)  \(document.0.name)")
+        let text =
+            output.isJSON ? try JSONText.of(document.0) : Terminal.printable("\(document.0.id)  \(document.0.name)")
         try await StandardOutput.shared.write(text + "\n")
         for sentence in SyncText.added(document.0, isUntried: untried) { await Terminal.shared.say(sentence) }
         if !document.1 {
@@ -181,8 +176,7 @@ struct SyncListCommand: AsyncParsableCommand {
 
     @OptionGroup var access: VaultAccess
 
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() async throws {
         let document = try await access.asking { try await $0.call(Operations.Feeds.list) }
@@ -190,8 +184,7 @@ struct SyncListCommand: AsyncParsableCommand {
             await Terminal.shared.say("\(Count.of(document.damaged, "subscription")) cannot be read")
         }
         let now = WallClock.now()
-        try await StandardOutput.shared.write(
-            document, asJSON: json, orText: SyncText.table(document.subscriptions, now: now))
+        try await output.write(document, orText: SyncText.table(document.subscriptions, now: now))
     }
 }
 
@@ -208,9 +201,7 @@ struct SyncRunCommand: AsyncParsableCommand {
         completion: ServiceCompletion.subscriptions)
     var names: [String] = []
 
-    @OptionGroup var access: VaultAccess
-
-    @OptionGroup var waiting: WaitOption
+    @OptionGroup var owner: OwnerAccess
 
     @Flag(help: "Show what would be fetched and removed, and change nothing.")
     var dryRun = false
@@ -223,7 +214,7 @@ struct SyncRunCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (names, run) = (names, SyncRun(isDryRun: dryRun, isQuiet: quiet, isJSON: json))
-        let status = try await access.acting(waiting) { vault in
+        let status = try await owner.acting { vault in
             var status = ExitStatus.done
             for subscription in try await SubscriptionName.find(names, in: vault) {
                 let ended = try await Self.run(subscription, run, in: vault)
@@ -268,12 +259,9 @@ struct SyncRemoveCommand: AsyncParsableCommand {
     @Flag(help: "Also remove the titles that only they brought, unless they are pinned.")
     var titles = false
 
-    @OptionGroup var access: VaultAccess
+    @OptionGroup var owner: OwnerAccess
 
-    @OptionGroup var waiting: WaitOption
-
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func validate() throws {
         guard names.isEmpty == all else {
@@ -284,7 +272,7 @@ struct SyncRemoveCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (names, titles, all, isAgreed) = (names, titles, all, yes)
-        let (count, removed) = try await access.acting(waiting, ifInterrupted: "list shows what is left") { vault in
+        let (count, removed) = try await owner.acting(ifInterrupted: "list shows what is left") { vault in
             if all {
                 let known = try await vault.call(Operations.Feeds.list)
                 let count = known.subscriptions.count + known.damaged
@@ -303,7 +291,7 @@ struct SyncRemoveCommand: AsyncParsableCommand {
         }
         let text = "\(Count.of(count, "subscription")) removed, \(Count.of(removed, "title")) removed"
         try await StandardOutput.shared.write(
-            (json ? try JSONText.of(["subscriptions": count, "titles": removed]) : text) + "\n")
+            (output.isJSON ? try JSONText.of(["subscriptions": count, "titles": removed]) : text) + "\n")
     }
 }
 

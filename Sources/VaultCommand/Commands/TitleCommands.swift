@@ -105,17 +105,14 @@ struct RenameCommand: AsyncParsableCommand {
 
     @OptionGroup var naming: ReferenceOptions
 
-    @OptionGroup var access: VaultAccess
+    @OptionGroup var owner: OwnerAccess
 
-    @OptionGroup var waiting: WaitOption
-
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() async throws {
         let (title, name) = (try TitleName(title), name)
-        let naming = try await naming.naming(of: [title], access.unlocking)
-        let renamed = try await access.acting(waiting, ifInterrupted: "the name may have changed") { vault in
+        let naming = try await naming.naming(of: [title], owner.access.unlocking)
+        let renamed = try await owner.acting(ifInterrupted: "the name may have changed") { vault in
             let reference = try await naming.reference(to: title, in: vault)
             try await vault.call(
                 Operations.Titles.rename, TitleRequest(vault.id(of: reference), NameDetails(name: name)))
@@ -123,8 +120,8 @@ struct RenameCommand: AsyncParsableCommand {
         }
         guard let renamed else { return }
         let shown = renamed.name.map { "named \($0)" } ?? "without a name"
-        try await StandardOutput.shared.write(
-            ListedDocument(renamed), asJSON: json,
+        try await output.write(
+            ListedDocument(renamed),
             orText: Terminal.printable("\(renamed.id.map { "\($0)" } ?? renamed.url): \(shown)") + "\n")
     }
 }
@@ -141,9 +138,7 @@ struct TitleArguments: ParsableArguments {
 
     @OptionGroup var naming: ReferenceOptions
 
-    @OptionGroup var access: VaultAccess
-
-    @OptionGroup var waiting: WaitOption
+    @OptionGroup var owner: OwnerAccess
 
     @Flag(help: "Print one JSON object per title.")
     var json = false
@@ -156,9 +151,9 @@ struct TitleArguments: ParsableArguments {
     ///
     /// - Parameter verb: the verb with which the question to the user describes what `act` does with a title.
     func act(to verb: String, _ act: @escaping Act) async throws {
-        let naming = try await naming.naming(of: titles.compactMap { try? TitleName($0) }, access.unlocking)
+        let naming = try await naming.naming(of: titles.compactMap { try? TitleName($0) }, owner.access.unlocking)
         let (given, selection, consent, json) = (titles, selection, consent, json)
-        let failed = try await access.acting(waiting, ifInterrupted: "finished titles stay changed") { vault in
+        let failed = try await owner.acting(ifInterrupted: "finished titles stay changed") { vault in
             var titles = given
             if selection.isGiven {
                 let chosen = try await selection.titles(in: vault)

@@ -30,19 +30,16 @@ struct TokenCreateCommand: AsyncParsableCommand {
     @Option(help: "A name by which to list and revoke it.")
     var name: String?
 
-    @OptionGroup var access: VaultAccess
+    @OptionGroup var owner: OwnerAccess
 
-    @OptionGroup var waiting: WaitOption
-
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() async throws {
         let order = TokenOrder(scope.scope, name: name, try ExpiryArgument.parse(expires))
-        let created = try await access.acting(
-            waiting, ifInterrupted: "a token may have been created; token list shows it"
+        let created = try await owner.acting(
+            ifInterrupted: "a token may have been created; token list shows it"
         ) { try await $0.call(Operations.Grants.createToken, order) }
-        try await StandardOutput.shared.write((json ? try JSONText.of(created) : created.token) + "\n")
+        try await StandardOutput.shared.write((output.isJSON ? try JSONText.of(created) : created.token) + "\n")
         let end = created.expires.map { "expires \($0)" } ?? "never expires"
         await Terminal.shared.say(
             "created token \(created.id) with the scope \(created.scope.rawValue), which \(end); the token is not shown "
@@ -57,13 +54,12 @@ struct TokenListCommand: AsyncParsableCommand {
 
     @OptionGroup var access: VaultAccess
 
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() async throws {
         let document = try await access.asking { try await $0.call(Operations.Grants.tokens) }
         await IssuedText.warn(ofDamaged: document.damaged)
-        guard !json else { return try await StandardOutput.shared.writeJSON(document) }
+        guard !output.isJSON else { return try await StandardOutput.shared.writeJSON(document) }
         if document.tokens.isEmpty { await Terminal.shared.say("there are no tokens") }
         let rows = document.tokens.map { token in
             [
@@ -108,13 +104,12 @@ struct LinksListCommand: AsyncParsableCommand {
 
     @OptionGroup var access: VaultAccess
 
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() async throws {
         let document = try await access.asking { try await $0.call(Operations.Grants.links) }
         await IssuedText.warn(ofDamaged: document.damaged)
-        guard !json else { return try await StandardOutput.shared.writeJSON(document) }
+        guard !output.isJSON else { return try await StandardOutput.shared.writeJSON(document) }
         if document.links.isEmpty { await Terminal.shared.say("there are no named links") }
         let rows = document.links.map { link in
             let others = link.count == 1 ? "" : " and \(link.count - 1) more"
@@ -157,12 +152,9 @@ struct RevocationArguments: ParsableArguments {
     @Flag(help: "Do not ask before --all revokes all of them.")
     var yes = false
 
-    @OptionGroup var access: VaultAccess
+    @OptionGroup var owner: OwnerAccess
 
-    @OptionGroup var waiting: WaitOption
-
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func check(beside names: [String]) throws {
         guard names.isEmpty == all else {
@@ -175,7 +167,7 @@ struct RevocationArguments: ParsableArguments {
     func revoke(_ names: [String], _ family: AccessGrant.Family) async throws {
         let isAgreed = yes
         let what = family.noun
-        let count = try await access.acting(waiting, ifInterrupted: "list shows what is not revoked") { vault in
+        let count = try await owner.acting(ifInterrupted: "list shows what is not revoked") { vault in
             guard !names.isEmpty else {
                 if !isAgreed { try await Self.ask(family, what, in: vault) }
                 return try await vault.call(Operations.Grants.revoke(family), GrantSelection(id: nil)).revoked
@@ -187,7 +179,7 @@ struct RevocationArguments: ParsableArguments {
             return count
         }
         await Terminal.shared.say("\(Count.of(count, what)) revoked")
-        if json { try await StandardOutput.shared.writeJSON(["revoked": count]) }
+        try await output.writeIfJSON(["revoked": count])
     }
 
     /// Asks the user whether to revoke the whole family, including records that cannot be read.

@@ -45,9 +45,7 @@ struct URLCommand: AsyncParsableCommand {
 
     @OptionGroup var naming: ReferenceOptions
 
-    @OptionGroup var access: VaultAccess
-
-    @OptionGroup var waiting: WaitOption
+    @OptionGroup var owner: OwnerAccess
 
     @Flag(help: "Print a JSON object for each link.")
     var json = false
@@ -62,7 +60,7 @@ struct URLCommand: AsyncParsableCommand {
         for case .url(let url) in names where url.hasCredentials {
             throw UsageError("a playback link cannot contain a user name and password; leave them out of the URL")
         }
-        let naming = try await naming.naming(of: names, access.unlocking)
+        let naming = try await naming.naming(of: names, owner.access.unlocking)
         let expiry = try ExpiryArgument.parse(expires)
         if name == nil { try ExpiryArgument.checkUnnamed(expiry) }
         let (service, isMissing) = try await service()
@@ -87,17 +85,20 @@ struct URLCommand: AsyncParsableCommand {
         -> LinkedTitles
     {
         if name != nil {
-            return try await access.acting(waiting, ifInterrupted: "links may have been created; links list shows them")
-            { try await linked(names, naming, details, in: $0) }
+            return try await owner.acting(ifInterrupted: "links may have been created; links list shows them") {
+                try await linked(names, naming, details, in: $0)
+            }
         }
-        if let running = try await access.runningService() {
+        if let running = try await owner.access.runningService() {
             return try await linked(names, naming, details, in: running)
         }
         let urls = names.compactMap { if case .url(let url) = $0 { url } else { nil } }
         guard !isPlaylist, !selection.isGiven, urls.count == names.count else {
-            return try await access.opener().reading { try await linked(names, naming, details, in: LocalVault($0)) }
+            return try await owner.access.opener().reading {
+                try await linked(names, naming, details, in: LocalVault($0))
+            }
         }
-        let tokens = try await access.tokenIssuer()
+        let tokens = try await owner.access.tokenIssuer()
         let end = try ExpiryArgument.parse(expires).endOfUnnamed(now: WallClock.now())
         let references = urls.map { MediaReference($0, contentID: naming.contentID, fields: naming.fields) }
         let paths = try references.map { try tokens.playbackPath(for: $0, expires: end) }
@@ -132,7 +133,7 @@ struct URLCommand: AsyncParsableCommand {
     /// Returns the service's scheme and authority, and whether the service is neither named nor running.
     private func service() async throws -> (address: String, isMissing: Bool) {
         // A missing vault or folder is not an error, because a link can be created without a vault.
-        let folder = try? access.place.vault()
+        let folder = try? owner.access.place.vault()
         let running: ServiceRecord? = if let folder { try await ServiceProbe.running(in: folder) } else { nil }
         // Port 0 means that the system chose the port when the service started, so it is ignored here.
         guard let named = try ListenAddress.named(listen)?.reachable, named.port != 0 else {
@@ -203,18 +204,15 @@ struct RevokeLinksCommand: AsyncParsableCommand {
             The keyring file changes: back it up again, because an older copy no longer opens this vault.
             """)
 
-    @OptionGroup var access: VaultAccess
+    @OptionGroup var owner: OwnerAccess
 
-    @OptionGroup var waiting: WaitOption
-
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() async throws {
-        _ = try await access.acting(waiting, ifInterrupted: "the links may still be valid") {
+        _ = try await owner.acting(ifInterrupted: "the links may still be valid") {
             try await $0.call(Operations.Upkeep.revokeLinks)
         }
         await Terminal.shared.say("all playback links, tokens and sessions are revoked; back up the keyring again")
-        if json { try await StandardOutput.shared.writeJSON(RevocationRecord()) }
+        try await output.writeIfJSON(RevocationRecord())
     }
 }

@@ -31,24 +31,21 @@ struct ViewersAddCommand: AsyncParsableCommand {
     @Flag(help: "Share all titles with them, also those that are added later.")
     var all = false
 
-    @OptionGroup var access: VaultAccess
+    @OptionGroup var owner: OwnerAccess
 
-    @OptionGroup var waiting: WaitOption
-
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func validate() throws {
         if asksPIN, pin.pinFile != nil { throw ValidationError("give --pin or --pin-file, not both") }
     }
 
     func run() async throws {
-        let given = try await pin.pin(asks: asksPIN, access.unlocking)
+        let given = try await pin.pin(asks: asksPIN, owner.access.unlocking)
         let order = ViewerOrder(name: name, pin: given, sharesAll: all)
-        let added = try await access.acting(
-            waiting, ifInterrupted: "the viewer may have been added; viewers list shows it"
+        let added = try await owner.acting(
+            ifInterrupted: "the viewer may have been added; viewers list shows it"
         ) { try await $0.call(Operations.Viewers.add, order) }
-        if json { try await StandardOutput.shared.writeJSON(added) }
+        try await output.writeIfJSON(added)
         let entry = added.hasPIN ? "with a PIN" : "without a PIN"
         await Terminal.shared.say("added viewer \(Terminal.printable(added.name)), \(entry)")
     }
@@ -67,8 +64,7 @@ struct ViewersListCommand: AsyncParsableCommand {
 
     @OptionGroup var access: VaultAccess
 
-    @Flag(help: "Print a JSON object.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() async throws {
         let document = try await access.asking { try await $0.call(Operations.Viewers.list) }
@@ -76,7 +72,7 @@ struct ViewersListCommand: AsyncParsableCommand {
             await Terminal.shared.say(
                 "\(Count.of(document.damaged, "record")) of viewers cannot be read; they admit and share nothing")
         }
-        guard !json else { return try await StandardOutput.shared.writeJSON(document) }
+        guard !output.isJSON else { return try await StandardOutput.shared.writeJSON(document) }
         if document.viewers.isEmpty { await Terminal.shared.say("there are no viewers") }
         guard !failed else {
             return try await StandardOutput.shared.write(
@@ -112,14 +108,11 @@ struct ViewersRenameCommand: AsyncParsableCommand {
     @Argument(help: "The new name: one line of at most 100 characters.")
     var newName: String
 
-    @OptionGroup var access: VaultAccess
-
-    @OptionGroup var waiting: WaitOption
+    @OptionGroup var owner: OwnerAccess
 
     func run() async throws {
-        let connector = try await access.connector(waiting)
         let (name, newName) = (name, newName)
-        let changed = try await connector.act { vault in
+        let changed = try await owner.acting(ifInterrupted: "the viewer may have changed") { vault in
             let id = try await ViewerName.id(of: name, in: vault)
             return try await vault.call(Operations.Viewers.change, ViewerChange(id: id, name: newName))
         }
@@ -143,19 +136,16 @@ struct ViewersPINCommand: AsyncParsableCommand {
     @Flag(help: "Take the PIN away: only a ticket of the owner lets the viewer in.")
     var none = false
 
-    @OptionGroup var access: VaultAccess
-
-    @OptionGroup var waiting: WaitOption
+    @OptionGroup var owner: OwnerAccess
 
     func validate() throws {
         if none, pin.pinFile != nil { throw ValidationError("give --pin-file or --none, not both") }
     }
 
     func run() async throws {
-        let given = none ? nil : try await pin.pin(asks: true, access.unlocking)
-        let connector = try await access.connector(waiting)
+        let given = none ? nil : try await pin.pin(asks: true, owner.access.unlocking)
         let name = name
-        let changed = try await connector.act { vault in
+        let changed = try await owner.acting(ifInterrupted: "the viewer may have changed") { vault in
             let id = try await ViewerName.id(of: name, in: vault)
             return try await vault.call(
                 Operations.Viewers.change, ViewerChange(id: id, pin: given, hasPIN: given == nil ? false : nil))
@@ -176,14 +166,11 @@ struct ViewersUnlockCommand: AsyncParsableCommand {
     @Argument(help: ViewerName.help, completion: ServiceCompletion.viewers)
     var name: String
 
-    @OptionGroup var access: VaultAccess
-
-    @OptionGroup var waiting: WaitOption
+    @OptionGroup var owner: OwnerAccess
 
     func run() async throws {
-        let connector = try await access.connector(waiting)
         let name = name
-        let changed = try await connector.act { vault in
+        let changed = try await owner.acting(ifInterrupted: "the viewer may have changed") { vault in
             let id = try await ViewerName.id(of: name, in: vault)
             return try await vault.call(Operations.Viewers.change, ViewerChange(id: id, unlock: true))
         }
@@ -199,13 +186,11 @@ struct ViewersRemoveCommand: AsyncParsableCommand {
     @Argument(help: ViewerName.help, completion: ServiceCompletion.viewers)
     var names: [String]
 
-    @OptionGroup var access: VaultAccess
-
-    @OptionGroup var waiting: WaitOption
+    @OptionGroup var owner: OwnerAccess
 
     func run() async throws {
         let names = names
-        let count = try await access.acting(waiting, ifInterrupted: "viewers list shows who is left") { vault in
+        let count = try await owner.acting(ifInterrupted: "viewers list shows who is left") { vault in
             var ids: Set<String> = []
             for name in names { ids.insert(try await ViewerName.id(of: name, in: vault)) }
             for id in ids { try await vault.call(Operations.Viewers.remove, ViewerSelection(id)) }

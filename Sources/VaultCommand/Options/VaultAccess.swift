@@ -47,18 +47,6 @@ struct VaultAccess: ParsableArguments {
         return try await TokenIssuer.open(keyring: keyring, unlock: try await unlocking.unlock())
     }
 
-    /// Acts on the vault through the service that owns it, or else as its owner; see
-    /// ``VaultConnector/acting(ifInterrupted:_:)``.
-    ///
-    /// - Parameter limits: as for ``connector(_:limits:)``.
-    func acting<Value: Sendable>(
-        _ wait: WaitOption = WaitOption(), limits: StorageLimits? = nil,
-        ifInterrupted outcome: String = Interrupted.usualOutcome,
-        _ body: @escaping @Sendable (any VaultClient) async throws -> Value
-    ) async throws -> Value {
-        try await connector(wait, limits: limits).acting(ifInterrupted: outcome, body)
-    }
-
     /// Returns a connector to the service that owns the vault. A key is needed only if no service owns it.
     ///
     /// - Parameter limits: the limits for this run, which apply if this process becomes the owner. If a service is the
@@ -73,6 +61,48 @@ struct VaultAccess: ParsableArguments {
                 }
                 return try await opener()
             }, limits: limits, waitsForOwner: wait.waitsForOwner)
+    }
+}
+
+/// The options of a command that acts on the vault through the service that owns it, or else as its owner.
+struct OwnerAccess: ParsableArguments {
+    @OptionGroup var access: VaultAccess
+
+    @OptionGroup var waiting: WaitOption
+
+    /// Acts on the vault; see ``VaultConnector/acting(ifInterrupted:_:)``.
+    ///
+    /// - Parameter limits: as for ``VaultAccess/connector(_:limits:)``.
+    func acting<Value: Sendable>(
+        limits: StorageLimits? = nil, ifInterrupted outcome: String = Interrupted.usualOutcome,
+        _ body: @escaping @Sendable (any VaultClient) async throws -> Value
+    ) async throws -> Value {
+        try await connector(limits: limits).acting(ifInterrupted: outcome, body)
+    }
+
+    /// Returns a connector; see ``VaultAccess/connector(_:limits:)``.
+    func connector(limits: StorageLimits? = nil) async throws -> VaultConnector {
+        try await access.connector(waiting, limits: limits)
+    }
+}
+
+/// The option to print the result as JSON.
+struct JSONOption: ParsableArguments {
+    @Flag(name: .customLong("json"), help: "Print a JSON object.")
+    var isJSON = false
+
+    /// Writes a document as a line of JSON, or as a text for people.
+    func write(_ document: some Encodable, orText text: @autoclosure () -> String) async throws {
+        if isJSON {
+            try await StandardOutput.shared.writeJSON(document)
+        } else {
+            try await StandardOutput.shared.write(text())
+        }
+    }
+
+    /// Writes a document as a line of JSON; nothing if the option is not given.
+    func writeIfJSON(_ document: @autoclosure () -> some Encodable) async throws {
+        if isJSON { try await StandardOutput.shared.writeJSON(document()) }
     }
 }
 

@@ -43,11 +43,6 @@ final class StandardOutput: Sendable {
     /// Writes a document as a line of JSON.
     func writeJSON(_ document: some Encodable) async throws { try await write(try JSONText.of(document) + "\n") }
 
-    /// Writes a document as a line of JSON, or as a text for people.
-    func write(_ document: some Encodable, asJSON isJSON: Bool, orText text: @autoclosure () -> String) async throws {
-        if isJSON { try await writeJSON(document) } else { try await write(text()) }
-    }
-
     private static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) throws {
         var rest = bytes
         while !rest.isEmpty {
