@@ -13,7 +13,6 @@ struct TypeTests {
         "MediaVault.LoaderState": Size(77, in: 7),
         "MediaVault.ResourceLoader": Size(105, in: 13),
         "MediaVault.TokenIssuer": Size(30, in: 4),
-        "MediaVault.Vault": Size(157, in: 20),
         "MediaVault.Viewers": Size(42, in: 5),
         "VaultCrypto.Keyring": Size(37, in: 4),
         "VaultManifest.DASHManifest": Size(19, in: 4),

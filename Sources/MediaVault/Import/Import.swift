@@ -2,7 +2,7 @@ import VaultManifest
 public import VaultModel
 import VaultStorage
 
-/// The options of ``Vault/importFile(at:as:options:)-(_,MediaReference,_)``.
+/// The options of ``FileTransfer/importFile(at:as:options:)-(_,MediaReference,_)``.
 public struct ImportOptions: Hashable, Sendable {
     /// The title's name; nil to keep its current name, or to take the one stated in its media.
     public var name: String?

@@ -141,7 +141,7 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
     /// fetched or imported; nil if neither states it.
     @OrNull public internal(set) var duration: Int64?
     /// A tag of 16 hex digits that differs from one cover to another; nil if no cover is known. A picture within the
-    /// resource's bytes becomes known once all of them are fetched or imported, but ``Vault/cover(of:)`` finds it in
+    /// resource's bytes becomes known once all of them are fetched or imported, but ``Titles/cover(of:)`` finds it in
     /// any case.
     @OrNull public internal(set) var cover: String?
     /// The title of which this resource is the manifest; nil if it was not fetched as one.

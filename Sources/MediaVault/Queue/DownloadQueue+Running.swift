@@ -100,7 +100,8 @@ extension DownloadQueue {
         let result: Result<Void, any Error>
         do {
             let reference = try await reference(of: download)
-            try await TitleJob(loaders, feedPictures, reference, download.order.options, within: rate) { [self] progress in
+            try await TitleJob(loaders, feedPictures, reference, download.order.options, within: rate) {
+                [self] progress in
                 tell { state in
                     let before = state.running[download.id]?.heldBefore ?? progress.held
                     if state.running[download.id]?.heldBefore == nil {

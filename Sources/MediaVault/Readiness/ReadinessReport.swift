@@ -1,6 +1,6 @@
 public import VaultModel
 
-/// The options of ``Vault/readiness(_:)``.
+/// The options of ``VaultChecks/readiness(_:)``.
 public struct ReadinessOptions: Hashable, Sendable {
     /// The time until which titles must play without the network; nil or a past time means now.
     public var until: Timestamp?

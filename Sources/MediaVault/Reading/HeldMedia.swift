@@ -3,7 +3,7 @@ package import VaultModel
 /// All bytes of a requested range, as they were found in the vault: held, fresh, and of one representation.
 ///
 /// They are looked up once per request. The caller that answers the request then opens them without another lookup,
-/// with either ``Vault/open(_:into:)`` or ``Vault/reader(of:)``.
+/// with either ``Playback/open(_:into:)`` or ``Playback/reader(of:)``.
 package final class HeldMedia: Sendable {
     let found: LoaderState.Held
     let resource: NamedResource

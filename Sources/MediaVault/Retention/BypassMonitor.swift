@@ -12,7 +12,7 @@ struct BypassMonitor {
     private var quietSince: ContinuousClock.Instant?
     /// The total number of bytes that had been sealed when bytes stopped passing through.
     private var sealedBefore: Int64 = 0
-    /// The listeners that ``Vault/storeEvents()`` added.
+    /// The listeners that ``StorageSpace/events()`` added.
     var listeners = NumberedSet<AsyncStream<StoreEvent>.Continuation>()
 
     /// How long no bytes may pass through before the bypass counts as ended. A seek is shorter, so it does not end it.

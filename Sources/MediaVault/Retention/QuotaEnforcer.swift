@@ -48,7 +48,7 @@ final class QuotaEnforcer: Sendable {
         _ = try store.quota.prune(inForce)
     }
 
-    /// Removes what exceeds the given limits, or those in force, once; see ``Vault/prune(_:isDryRun:)``.
+    /// Removes what exceeds the given limits, or those in force, once; see ``StorageSpace/prune(_:isDryRun:)``.
     func prune(_ limits: StorageLimits?, isDryRun: Bool) async throws -> PruneReport {
         try store.requireOwner(to: "prunes titles")
         let (store, inForce) = (store, try await limitsInForce())

@@ -48,7 +48,7 @@ public final class Vault: Sendable {
     /// Administers the keys: generations, slots, backups, resealing, shredding and the audit log.
     public let keys: KeyAdministration
     private let upkeep = Locked<Task<Void, Never>?>(nil)
-    let accessTimes = Locked(AccessTimes())
+    let accessTimes = AccessTimes()
     /// The background work that must end before the store is closed.
     let backgroundTasks: BackgroundTasks
 
@@ -121,6 +121,37 @@ public final class Vault: Sendable {
     var answers: AnswerLog { loaders.answers }
     var playbackPriority: PlaybackPriority { loaders.environment.playbackPriority }
 
+    // MARK: Components
+
+    /// The titles, and all other resources.
+    public var titles: Titles { Titles(loaders: loaders, downloads: downloads, pictures: pictures) }
+    /// Which tokens, playback links and sessions there are.
+    public var access: AccessGrants {
+        AccessGrants(grants: grants, tokens: tokens, titles: titles, viewers: viewers, keys: keys)
+    }
+    /// The settings.
+    public var settings: SettingsAdministration {
+        SettingsAdministration(loaders: loaders, downloads: downloads, quota: quota, network: network)
+    }
+    /// The space that the vault takes.
+    public var space: StorageSpace { StorageSpace(quota: quota, store: store, pool: pool) }
+    /// Checks of bytes and titles.
+    public var checks: VaultChecks {
+        VaultChecks(
+            loaders: loaders, downloads: downloads, space: space, access: access, backgroundTasks: backgroundTasks)
+    }
+    /// Imports and exports.
+    public var transfer: FileTransfer { FileTransfer(titles: titles, backgroundTasks: backgroundTasks) }
+    /// The subscriptions to lists of titles.
+    package var subscriptions: Subscriptions {
+        Subscriptions(titles: titles, downloads: downloads, clock: subscriptionClock)
+    }
+    /// Playback through links.
+    package var playback: Playback {
+        Playback(
+            titles: titles, tokens: tokens, viewers: viewers, manifests: manifests, accessTimes: accessTimes)
+    }
+
     // MARK: Opening and closing
 
     /// Opens a vault.
@@ -138,7 +169,7 @@ public final class Vault: Sendable {
         let vault = Vault(
             store: store, keyringFile: place.keyring, options: options,
             isUnlockOnVaultDisk: UnlockPlace.rests(unlock.path, with: place.folder))
-        await vault.loadModeSetting()
+        await vault.settings.loadMode()
         if options.access == .owner {
             let (removed, store) = (vault.loaders.environment.removed, vault.store)
             try? await vault.pool.run { removed.load(from: store) }
@@ -151,7 +182,7 @@ public final class Vault: Sendable {
                 throw error
             }
             await vault.quota.createReserve()
-            await vault.removeVoidGrants()
+            await vault.access.removeVoidGrants()
             if options.isSelfMaintaining { vault.startPeriodicWork() }
         }
         return vault
@@ -177,7 +208,7 @@ public final class Vault: Sendable {
             await loader.revalidator.stop()
             await loader.writeFreshness()
         }
-        let (store, visited, grants, viewers) = (store, accessTimes.withLock { $0.take() }, grants, viewers)
+        let (store, visited, grants, viewers) = (store, accessTimes.take(), grants, viewers)
         let removed = loaders.environment.removed
         // Everything that matters has already been committed; the next owner would do whatever fails here.
         try? await pool.run {
@@ -265,17 +296,7 @@ public final class Vault: Sendable {
     ///
     /// - Throws: the errors of ``information(for:)-(MediaReference)``.
     public func head(of reference: MediaReference) async throws -> MediaHead {
-        try await head(of: name(reference))
-    }
-
-    /// Returns the head as ``head(of:)-(MediaReference)`` does, for a named resource.
-    package func head(of resource: NamedResource) async throws -> MediaHead {
-        let (loader, lease) = try loaders.use(await current(resource))
-        defer { withExtendedLifetime(lease) {} }
-        try await loader.admit(resource.reference)
-        let head = try await loader.head()
-        guard loader.mayGive(head.information, for: resource.reference) else { throw loader.privateAddress(at: 0) }
-        return head
+        try await playback.head(of: name(reference))
     }
 
     /// Opens a resource for reading.
@@ -287,22 +308,57 @@ public final class Vault: Sendable {
     ///   `unreachable`; `refused` (with `originStatus`); `invalidResponse`; `unsatisfiableRange` (with `length` if
     ///   known); `integrity`; or `closed`.
     public func read(_ reference: MediaReference, range: RequestedRange = .whole) async throws -> MediaReader {
-        try await read(name(reference), range: range)
+        try await playback.read(name(reference), range: range)
     }
 
-    /// Reads as ``read(_:range:)-(MediaReference,_)`` does, for a named resource.
-    package func read(_ resource: NamedResource, range: RequestedRange) async throws -> MediaReader {
-        let (loader, lease) = try loaders.use(await current(resource))
-        let opening = try await loader.open(range, for: resource.reference)
-        return reader(opening, of: resource.reference, loader, lease)
+    /// Returns information as ``information(for:)-(MediaReference)`` does, for the resource with this URL.
+    public func information(for url: MediaURL) async throws -> ContentInformation {
+        try await information(for: MediaReference(url))
     }
 
-    func reader(
-        _ opening: Opening, of reference: MediaReference, _ loader: ResourceLoader, _ lease: LoaderLease
-    ) -> MediaReader {
-        noteAccess(of: loader, at: store.index.now())
-        return MediaReader(opening, of: reference, loader: loader, lease: lease)
+    /// Returns the head as ``head(of:)-(MediaReference)`` does, for the resource with this URL.
+    public func head(of url: MediaURL) async throws -> MediaHead { try await head(of: MediaReference(url)) }
+
+    /// Reads as ``read(_:range:)-(MediaReference,_)`` does, for the resource with this URL.
+    public func read(_ url: MediaURL, range: RequestedRange = .whole) async throws -> MediaReader {
+        try await read(MediaReference(url), range: range)
     }
+
+    /// Fetches the missing bytes of a resource, and makes it a download.
+    ///
+    /// If the resource is the manifest of a title, every resource that the chosen renditions need is fetched with it,
+    /// several at a time; see ``DownloadOptions/selection``. If an origin refuses a part, the others are still fetched,
+    /// but the title stays incomplete, and the error names the first part that was refused. A live title is rejected,
+    /// because it has no end.
+    ///
+    /// The download continues where an earlier one stopped, and ends when everything is held. Its progress is reported
+    /// at most ten times a second. Eviction removes resources that were merely played before it removes downloads. A
+    /// player that waits for bytes takes precedence over the download.
+    ///
+    /// - Returns: the progress. Iterating throws ``VaultError`` if the download cannot continue.
+    public func download(
+        _ reference: MediaReference, options: DownloadOptions = DownloadOptions()
+    ) -> ProgressSequence<DownloadProgress> {
+        ProgressSequence(among: nil) { [loaders, feedPictures] tell in
+            try await TitleJob(loaders, feedPictures, reference, options, tell: tell).run()
+        }
+    }
+
+    /// Downloads as ``download(_:options:)-(MediaReference,_)`` does, for the resource with this URL.
+    public func download(
+        _ url: MediaURL, options: DownloadOptions = DownloadOptions()
+    ) -> ProgressSequence<DownloadProgress> {
+        download(MediaReference(url), options: options)
+    }
+
+    /// Sets the refresher, which finds a new link to a title if the origin refuses the known one, for example because a
+    /// signed URL has expired; nil for no refresher.
+    ///
+    /// Only titles with a ``MediaReference/contentID`` are refreshed, because their name does not depend on the URL.
+    /// The title's held bytes stay held. The vault requests the missing ones from the origin only if the representation
+    /// is the same. Once the origin has accepted the new link, the link is sealed with the title and used for later
+    /// requests.
+    public func setLinkRefresher(_ refresher: LinkRefresher?) { loaders.environment.refresher.use(refresher) }
 
     /// Returns the loader of a resource, which is shared by all users of the resource.
     func use(_ reference: MediaReference) async throws -> (ResourceLoader, LoaderLease) {
@@ -317,11 +373,6 @@ public final class Vault: Sendable {
     /// - Throws: ``VaultError`` with code `invalidArgument` if the reference cannot be used; `closed` if the vault is
     ///   closed.
     package func name(_ reference: MediaReference) async throws -> NamedResource { try await loaders.name(reference) }
-
-    /// Returns a named resource, under its new name if its name has changed since.
-    func current(_ resource: NamedResource) async throws -> NamedResource {
-        names.isCurrent(resource) ? resource : try await name(resource.reference)
-    }
 
     /// Records a port at which this process serves the vault, so that the vault requests nothing from it.
     package func noteListening(at port: Int) { ownListeners.add(port: port) }
@@ -350,7 +401,7 @@ public final class Vault: Sendable {
         joiner.join(now: now, mayBegin: keys.lock.act == nil)
         await quota.maintain(now: now)
         keys.resumeUnfinished(now: now)
-        let (store, visited, grants, viewers) = (store, accessTimes.withLock { $0.take() }, grants, viewers)
+        let (store, visited, grants, viewers) = (store, accessTimes.take(), grants, viewers)
         let removed = loaders.environment.removed
         do {
             try await pool.run {
@@ -364,7 +415,7 @@ public final class Vault: Sendable {
             }
         } catch {
             // Periodic work that failed is tried again a second later.
-            accessTimes.withLock { $0.putBack(visited) }
+            accessTimes.putBack(visited)
         }
     }
 }

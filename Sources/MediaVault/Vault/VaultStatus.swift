@@ -62,20 +62,6 @@ extension Vault {
         }
     }
 
-    /// Returns a sequence that reports once if keys could not be locked in memory, with the reason and a remedy.
-    ///
-    /// A failure that is already known is reported at once; a later one is reported when it occurs. Then the sequence
-    /// ends. All vaults of a process share the memory for keys.
-    public func memoryWarnings() -> AsyncStream<String> {
-        let (stream, continuation) = AsyncStream.makeStream(of: String.self)
-        let telling = Task {
-            for await refusal in MemoryLock.shared.refusals() { continuation.yield("\(refusal)") }
-            continuation.finish()
-        }
-        continuation.onTermination = { _ in telling.cancel() }
-        return stream
-    }
-
     /// Whether this process may change the vault. If it only reads the vault, it stores nothing.
     package var isOwner: Bool { store.isOwner }
 
@@ -85,23 +71,6 @@ extension Vault {
         return VaultWork(
             fetched: work.fetched.total, opened: work.opened.total, sealed: work.sealed.total,
             damaged: work.damaged.total, originErrors: loaders.environment.originErrors.all)
-    }
-
-    /// Returns when the whole vault was last verified, in seconds since 1970, and whether no damage was left; nil if
-    /// the vault was never verified, or if the index cannot be read.
-    package func lastVerification() async -> (time: Int64, isSound: Bool)? {
-        let store = store
-        return try? await pool.run { try store.lastVerification().map { ($0.time, $0.isSound) } }
-    }
-
-    /// Measures the vault's disk; nil if its file system does not report free bytes.
-    package func diskSpace() async -> DiskSpace? {
-        let store = store
-        return try? await pool.run {
-            DiskSpace(
-                free: try store.fileSystem.freeBytes(at: store.folder),
-                size: try store.fileSystem.totalBytes(at: store.folder))
-        }
     }
 
     /// Returns an unguessable text of 32 hexadecimal digits, for use as a marker that must not occur in media.
@@ -120,12 +89,4 @@ package struct VaultWork: Hashable, Sendable {
     package let damaged: Int64
     /// The number of failed requests to origins, by kind. A kind that did not occur is absent.
     package let originErrors: [OriginErrors.Kind: Int64]
-}
-
-/// The size and free space of a vault's disk.
-package struct DiskSpace: Hashable, Sendable {
-    /// The number of free bytes.
-    package let free: Int64
-    /// The size of the disk's file system in bytes; nil if the size is not reported.
-    package let size: Int64?
 }

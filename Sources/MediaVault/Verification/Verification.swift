@@ -1,7 +1,7 @@
 import VaultModel
 import VaultStorage
 
-/// The options of ``Vault/verify(_:of:)``.
+/// The options of ``VaultChecks/verify(_:of:)``.
 public struct VerifyOptions: Hashable, Codable, Sendable {
     /// Whether to fetch damaged ranges again, and to adopt files that are not in the index or move them to quarantine.
     /// Only an owner can repair.
@@ -65,7 +65,7 @@ public struct VerifyProgress: Hashable, Codable, Sendable {
     private enum CodingKeys: CodingKey { case bytesOpened, bytesTotal, segments, segmentsTotal, damage }
 }
 
-/// The findings and repairs of ``Vault/verify(_:of:)``. The report contains no secrets; its URLs have no queries.
+/// The findings and repairs of ``VaultChecks/verify(_:of:)``. The report contains no secrets; its URLs have no queries.
 public struct VerifyReport: Hashable, Sendable {
     /// The files that are not in the index, by kind. They do not count as damage.
     public struct Orphans: Hashable, Codable, Sendable {
@@ -166,7 +166,7 @@ extension VerifyReport: Codable {
     }
 }
 
-/// The classes of damage that ``Vault/verify(_:of:)`` distinguishes.
+/// The classes of damage that ``VaultChecks/verify(_:of:)`` distinguishes.
 public enum DamageClass: String, Hashable, CaseIterable, Codable, CodingKeyRepresentable, Sendable {
     /// A segment's file is missing.
     case missing

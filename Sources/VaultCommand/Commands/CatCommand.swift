@@ -54,7 +54,7 @@ struct CatCommand: AsyncParsableCommand {
                 // Held bytes can be read even alongside the owner, or on a read-only file system.
                 try await connector.reading { vault in
                     let reference = try await naming.reference(to: name, in: LocalVault(vault))
-                    guard try await vault.summary(of: reference)?.holds(range) == true else { throw error }
+                    guard try await vault.titles.summary(of: reference)?.holds(range) == true else { throw error }
                     try await Self.write(reference, range, from: LocalVault(vault))
                 }
             }

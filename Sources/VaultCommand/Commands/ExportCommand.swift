@@ -124,7 +124,7 @@ struct ExportCommand: AsyncParsableCommand {
         _ reference: MediaReference, to path: String, replacing: Bool, from vault: Vault
     ) async throws {
         var display = ProgressDisplay(path.split(separator: "/").last.map(String.init) ?? path)
-        try await vault.export(reference, to: path, replacing: replacing) { step in
+        try await vault.transfer.export(reference, to: path, replacing: replacing) { step in
             await display.show(TransferProgress(held: step.written, total: step.total))
         }
         await display.end()

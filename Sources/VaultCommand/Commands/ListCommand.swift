@@ -71,7 +71,7 @@ struct ListCommand: AsyncParsableCommand {
     /// Adds a vault's titles, and returns the error if some rows cannot be opened.
     private static func add(titlesOf vault: Vault, to listing: inout TitleListing) async throws -> VaultError? {
         do {
-            for try await summary in vault.titles() { listing.add(ListedDocument(summary)) }
+            for try await summary in vault.titles.list() { listing.add(ListedDocument(summary)) }
             return nil
         } catch let error as VaultError where error.code == .integrity {
             return error

@@ -39,7 +39,7 @@ struct ReadyCommand: AsyncParsableCommand {
         if let service = try await access.keylessService() {
             report = try await service.call(Operations.Upkeep.readiness, ReadinessSelection(options))
         } else {
-            report = try await access.opener().reading { try await $0.readiness(options) }
+            report = try await access.opener().reading { try await $0.checks.readiness(options) }
         }
         try await output.write(report, orText: ReadyText.text(report, options))
         guard report.isReady else { throw AlreadyReported(status: .failed) }

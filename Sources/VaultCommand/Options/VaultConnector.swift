@@ -83,7 +83,7 @@ struct VaultConnector: Sendable {
 
     /// Reports evictions to the user. A service logs evictions, but without a service, the command has to report them.
     private func reportEvictions(of vault: Vault) async {
-        guard case .evicted(let titles, let segments, let bytes)? = vault.takeEvictions() else { return }
+        guard case .evicted(let titles, let segments, let bytes)? = vault.space.takeEvictions() else { return }
         await Terminal.shared.say(
             "evicted to free space: \(ByteCount.text(bytes)) (\(Count.of(segments, "segment")), \(Count.of(titles, "title")) removed)"
         )

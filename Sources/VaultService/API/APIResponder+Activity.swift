@@ -10,7 +10,7 @@ extension APIResponder {
         var documents: [PlaybackDocument] = []
         for (place, playback) in found {
             // A title that was removed during playback is omitted.
-            guard let summary = try? await vault.vault.summary(of: place.title) else { continue }
+            guard let summary = try? await vault.vault.titles.summary(of: place.title) else { continue }
             let (holder, name) = describe(place.holder)
             documents.append(
                 PlaybackDocument(
@@ -36,12 +36,12 @@ extension APIResponder {
         var found: [Place: Playbacks.Playback] = [:]
         for playback in playbacks.all(at: vault.now) {
             let id = playback.resource.id
-            if titles[id] == nil { titles[id] = try await vault.titles(of: id) }
+            if titles[id] == nil { titles[id] = try await vault.titles.containing(id) }
             let all = titles[id] ?? []
             var title = all.first ?? id
             // A part can belong to several titles. A viewer's link names the one that the viewer plays.
             if let viewed = playback.title, all.count > 1 {
-                for other in all where try await vault.titleID(of: other) == viewed { title = other }
+                for other in all where try await vault.titles.titleID(of: other) == viewed { title = other }
             }
             let place = Place(holder: playback.holder, title: title)
             found[place] = found[place].map { $0.joined(with: playback) } ?? playback
@@ -54,7 +54,7 @@ extension APIResponder {
         case .viewer(let id): return (.viewer, vault.vault.viewers.viewer(id)?.name)
         case .unknown: return (.unknown, nil)
         case .grant(let id):
-            guard let grant = vault.vault.grant(id) else { return (.unknown, nil) }
+            guard let grant = vault.vault.access.grant(id) else { return (.unknown, nil) }
             let kind: PlaybackDocument.Holder =
                 switch grant.kind.family {
                 case .tokens: .token

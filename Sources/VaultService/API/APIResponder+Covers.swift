@@ -18,7 +18,7 @@ extension APIResponder {
             return Response(try .json(EmptyDocument()), context: context)
         }
         let reference = try await asked.reference(in: vault.vault)
-        guard let cover = try await vault.vault.cover(of: reference) else {
+        guard let cover = try await vault.vault.titles.cover(of: reference) else {
             throw VaultError(
                 .notHeld, "\(reference) has no cover: none was given, and none is in what is held of it; give one")
         }

@@ -33,7 +33,7 @@ extension APIResponder {
         let reference = try await order.reference.reference(in: vault.vault)
         // A process that only reads the vault sends no requests to origins, so it could only report missing bytes.
         try vault.vault.requireOwner(to: "downloads titles")
-        let id = try await vault.vault.titleID(of: reference)
+        let id = try await vault.vault.titles.titleID(of: reference)
         let act: EventStream<DownloadProgress, EmptyDocument>.Act = { [self] tell in
             let number = downloads.begin(id, reference.url.absoluteString, contentID: reference.contentID)
             try await run(number, reference, order.details.options, context.logger, tell)
@@ -75,7 +75,7 @@ extension APIResponder {
                 }
             }
         } catch let error as VaultError where error.code != .closed {
-            logger.log(LoggedEvent(failed: error, id: try? await vault.vault.titleID(of: reference)))
+            logger.log(LoggedEvent(failed: error, id: try? await vault.vault.titles.titleID(of: reference)))
             throw error
         }
     }
@@ -127,7 +127,7 @@ extension APIResponder {
             guard !Task.isShuttingDownGracefully else {
                 throw VaultError(.closed, "the service is shutting down; use another, or wait until it runs again")
             }
-            _ = try await vault.vault.limits()
+            _ = try await vault.vault.settings.limits()
             return .healthy
         } failing: { _ in
             ErrorAnswer.notReady

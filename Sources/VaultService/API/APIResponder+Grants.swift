@@ -47,11 +47,11 @@ struct PlayableReferences: Sendable {
                 "a token with the scope play names titles by id or url alone, without contentID, fields and credentials"
             )
         }
-        guard let id = try await vault.summary(of: reference)?.id else {
+        guard let id = try await vault.titles.summary(of: reference)?.id else {
             throw VaultError(.notHeld, "the vault has no record of \(reference); fetch it first")
         }
         // The stored reference is used, because the client's spelling of the URL would be requested from the origin.
         // Moreover, a resource that only a manifest named must not be requested as if the operator had named it.
-        return try await vault.reference(of: id, fields: HeaderFields())
+        return try await vault.titles.reference(of: id, fields: HeaderFields())
     }
 }

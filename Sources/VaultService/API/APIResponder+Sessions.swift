@@ -49,7 +49,7 @@ extension APIResponder {
         let order: SignInOrder = try await asked.body(upTo: SignInOrder.maxBytes)
         // This is checked before a PIN is verified or a ticket is redeemed.
         do {
-            try vault.vault.requireSessions()
+            try vault.vault.access.requireSessions()
         } catch let error as VaultError where error.code == .owned {
             return Response(ErrorAnswer.noSessions(error), context: context)
         }
@@ -83,7 +83,7 @@ extension APIResponder {
         default:
             throw VaultError(.invalidArgument, "the body needs either a ticket, or the name and the pin of a viewer")
         }
-        let begun = try await vault.vault.beginSession(
+        let begun = try await vault.vault.access.beginSession(
             of: viewer, in: BrowserName.of(userAgent: request.headers[.userAgent]), by: holder,
             since: era, endingFormer: cookie.secret(in: request.headers))
         guard let document = SessionDocument(begun.grant, among: vault.vault.viewers) else {
@@ -106,14 +106,14 @@ extension APIResponder {
     private func signOut(_ context: ServiceContext) async throws -> Response {
         let (grant, document) = try session(of: context)
         guard let cookie = context.cookie else { throw Self.noSession }
-        try await vault.vault.revoke([grant])
+        try await vault.vault.access.revoke([grant])
         context.logger.notice("a browser signed out", metadata: ["session": "\(document.id)"])
         return Response(try .json(EmptyDocument()), settingCookies: [cookie.ended], context: context)
     }
 
     /// Returns the session to which a request belongs.
     private func session(of context: ServiceContext) throws -> (grant: AccessGrant, document: SessionDocument) {
-        guard let grant = context.access.flatMap({ vault.vault.grant(of: $0) }),
+        guard let grant = context.access.flatMap({ vault.vault.access.grant(of: $0) }),
             let document = SessionDocument(grant, among: vault.vault.viewers)
         else { throw Self.noSession }
         return (grant, document)

@@ -7,7 +7,7 @@ import MediaVault
 extension APIResponder {
     /// Starts running subscriptions on their schedule, and logs each run.
     func startSubscriptions(_ logger: Logger) {
-        vault.vault.startSubscriptions { subscription, error in
+        vault.vault.subscriptions.start { subscription, error in
             // A subscription's name and URL are as private as those of titles.
             let metadata: Logger.Metadata = ["subscription": "\(subscription.shortID)"]
             if let error {

@@ -116,14 +116,14 @@ struct APIResponder: Sendable {
     }
 
     private func explanation(_ reference: MediaReference) async throws -> ExplanationDocument {
-        let answers = try await vault.vault.lastAnswers(of: reference)
-        let summary = try await vault.vault.summary(of: reference)
+        let answers = try await vault.vault.titles.lastAnswers(of: reference)
+        let summary = try await vault.vault.titles.summary(of: reference)
         guard summary != nil || !answers.isEmpty else { throw Self.unknown(reference) }
         return ExplanationDocument(summary, url: reference.url.absoluteString, answers: answers)
     }
 
     private func feed(_ asked: APIRequest, _ context: ServiceContext) async throws -> Response {
-        let only = asked.namesResource ? try await vault.vault.id(of: asked.reference(in: vault.vault)) : nil
+        let only = asked.namesResource ? try await vault.vault.titles.id(of: asked.reference(in: vault.vault)) : nil
         let feed = EventFeed(
             vault: vault.vault, downloads: downloads, only: only, access: context.access, era: context.era,
             viewer: context.viewer, channel: context.channel)

@@ -27,12 +27,12 @@ extension EventFeed {
         for title in dropped { text += try Self.event("removed", RemovedDocument(id: title)) }
         var told: Set<TitleID> = dropped
         for title in added.prefix(isExchanged ? 0 : Self.maxShared) {
-            guard let reference = try? await vault.reference(of: title) else { continue }
-            text += try await state(of: vault.id(of: reference), title)
+            guard let reference = try? await vault.titles.reference(of: title) else { continue }
+            text += try await state(of: vault.titles.id(of: reference), title)
             told.insert(title)
         }
         for resource in try await subjects(of: batch.resources?.resources ?? []) {
-            guard let title = try? await vault.titleID(of: resource), told.insert(title).inserted,
+            guard let title = try? await vault.titles.titleID(of: resource), told.insert(title).inserted,
                 vault.viewers.isShared(title, with: viewer)
             else { continue }
             text += try await state(of: resource, title)
@@ -42,7 +42,7 @@ extension EventFeed {
 
     private func state(of resource: ResourceID, _ title: TitleID) async throws -> String {
         do {
-            guard let summary = try await vault.summary(of: resource) else {
+            guard let summary = try await vault.titles.summary(of: resource) else {
                 return try Self.event("removed", RemovedDocument(id: title))
             }
             guard let document = ViewedTitleDocument(summary, hasRanges: true) else { return "" }

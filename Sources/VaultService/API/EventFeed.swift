@@ -79,7 +79,7 @@ struct EventFeed: StreamedBody {
     /// Returns the resources to report to the client, which are titles. A part is reported only if the client named it.
     func subjects(of changed: Set<ResourceID>) async throws -> Set<ResourceID> {
         var subjects: Set<ResourceID> = []
-        for id in changed where id != only { subjects.formUnion(try await vault.titles(of: id)) }
+        for id in changed where id != only { subjects.formUnion(try await vault.titles.containing(id)) }
         guard let only else { return subjects }
         return changed.contains(only) || subjects.contains(only) ? [only] : []
     }
@@ -89,8 +89,8 @@ struct EventFeed: StreamedBody {
         var text = ""
         for id in resources {
             do {
-                let name = try await vault.titleID(of: id)
-                if let summary = try await vault.summary(of: id) {
+                let name = try await vault.titles.titleID(of: id)
+                if let summary = try await vault.titles.summary(of: id) {
                     text += try Self.event("resource", ChangeDocument(id: name, resource: summary))
                 } else {
                     text += try Self.event("removed", RemovedDocument(id: name))
@@ -167,10 +167,10 @@ final class EventAccumulator: Sendable {
         self.downloads = downloads
         let (wakes, waking) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         (self.wakes, self.waking) = (wakes, waking)
-        changes = vault.changes { waking.yield() }
+        changes = vault.titles.changes { waking.yield() }
         listener = downloads.listen { waking.yield() }
         // A change may mean that the client's token has been revoked.
-        grantListeners = vault.listenToGrants { waking.yield() }
+        grantListeners = vault.access.listenToGrants { waking.yield() }
         queueListener = vault.downloads.listen { waking.yield() }
         // A change may mean that other titles are now shared with the client.
         viewerListener = vault.viewers.listen { waking.yield() }
@@ -178,7 +178,7 @@ final class EventAccumulator: Sendable {
         let running = known.downloads.filter { $0.state == .running } + queue.downloads.map(DownloadDocument.init)
         state = Locked(State(running: running, revision: known.revision, queueRevision: queue.revision))
         helpers = Locked([])
-        let events = vault.storeEvents()
+        let events = vault.space.events()
         let telling: Task<Void, any Error> = Task { [weak self] in
             for await event in events { self?.note { $0.store = ($0.store + [event]).suffix(Self.maxStoreEvents) } }
         }
@@ -195,7 +195,7 @@ final class EventAccumulator: Sendable {
 
     deinit {
         downloads.stopListening(listener)
-        vault.stopListeningToGrants(grantListeners)
+        vault.access.stopListeningToGrants(grantListeners)
         vault.downloads.stopListening(queueListener)
         vault.viewers.stopListening(viewerListener)
         for helper in helpers.withLock(\.self) { helper.cancel() }

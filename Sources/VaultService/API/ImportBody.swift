@@ -75,6 +75,6 @@ extension APIResponder {
         let reference = try await body.order.reference.reference(in: vault.vault)
         let options = body.order.details.options
         try options.check()
-        return try await vault.vault.importFile(body, as: reference, options: options) { _ in }
+        return try await vault.vault.transfer.importFile(body, as: reference, options: options) { _ in }
     }
 }

@@ -169,7 +169,7 @@ package struct ReferenceDocument: Codable, Hashable, Sendable {
         switch (id, url) {
         case (nil, let url?): reference = MediaReference(try MediaURL(url), contentID: contentID, fields: given)
         case (let id?, nil):
-            reference = try await vault.reference(of: id, fields: given)
+            reference = try await vault.titles.reference(of: id, fields: given)
             guard contentID == nil || contentID == reference.contentID else {
                 throw VaultError(.notHeld, "the resource with the id \(id) has another contentID; leave it out")
             }

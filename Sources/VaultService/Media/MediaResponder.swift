@@ -56,7 +56,8 @@ final class MediaResponder: Sendable {
                 return Response(ErrorAnswer.notFound, isHead: request.method == .head, context: context)
             }
             let held =
-                link?.resource == nil ? request.immediateRange.flatMap { vault.held(resource, range: $0) } : found
+                link?.resource == nil
+                ? request.immediateRange.flatMap { vault.playback.held(resource, range: $0) } : found
             if request.method == .get, let link, let playbacks {
                 context.request?.keep(playbacks.begin(resource, through: link.scope, at: now))
             }
@@ -70,7 +71,7 @@ final class MediaResponder: Sendable {
             context.failed(error)
             let isMissing = [.notHeld, .unreachable, .integrity].contains(error.code)
             let held = isMissing ? try await held() : []
-            let mode = await vault.modeInForce(for: reference)
+            let mode = await vault.titles.modeInForce(for: reference)
             let told = error.told(in: mode)
             return Response(
                 ErrorAnswer.answer(to: link?.scope.hidden == nil ? told : told.withoutOrigin, held: held),
@@ -87,13 +88,13 @@ final class MediaResponder: Sendable {
     /// again.
     private func mayPlay(_ resource: NamedResource) async throws -> Bool {
         guard let link else { return true }
-        guard !vault.wasRemoved(resource, through: link.scope, now: now) else { return false }
+        guard !vault.playback.wasRemoved(resource, through: link.scope, now: now) else { return false }
         guard let hidden = link.scope.hidden else { return true }
         return try await watch.during { [vault] in
-            guard try await vault.hasTitle(hidden.title) else { return false }
+            guard try await vault.titles.hasTitle(hidden.title) else { return false }
             // A viewer's link must not lead to another title in the same folder of the origin.
             guard link.isBelow else { return true }
-            return try await vault.mayPlay(resource, below: hidden)
+            return try await vault.playback.mayPlay(resource, below: hidden)
         }
     }
 
@@ -111,7 +112,7 @@ final class MediaResponder: Sendable {
         if let range = request.immediateRange { return try await single(range, of: resource, held, nil) }
         let hasLooked = hasLooked.withLock(\.self)
         let (found, took) = try await timed { [vault, now] in
-            MediaFacts(try await vault.head(of: resource), hasLooked: hasLooked, now: now)
+            MediaFacts(try await vault.playback.head(of: resource), hasLooked: hasLooked, now: now)
         }
         guard isManifest || !self.isManifest(resource) else { return nil }
         let facts = told(found)
@@ -134,7 +135,8 @@ final class MediaResponder: Sendable {
     }
 
     private func look(at resource: NamedResource, isBegun: Bool = false) async throws {
-        let hasAsked = try await watch.during { [vault] in try await vault.examine(resource, isBegun: isBegun) }
+        let hasAsked = try await watch.during { [vault] in try await vault.playback.examine(resource, isBegun: isBegun)
+        }
         if hasAsked { hasLooked.withLock { $0 = true } }
     }
 
@@ -152,16 +154,16 @@ final class MediaResponder: Sendable {
         case .single(let one): range = one
         case .several(let parts): return try await several(parts, of: resource, facts)
         }
-        return try await single(range, of: resource, vault.held(resource, range: range), facts)
+        return try await single(range, of: resource, vault.playback.held(resource, range: range), facts)
     }
 
     /// Returns whether a player gets the resource's text rewritten. This is judged without contacting the origin.
-    private func isManifest(_ resource: NamedResource) -> Bool { link != nil && vault.isManifest(resource) }
+    private func isManifest(_ resource: NamedResource) -> Bool { link != nil && vault.playback.isManifest(resource) }
 
     private func manifest(_ request: MediaRequest, of resource: NamedResource) async throws -> Response? {
         guard let link else { return nil }
         let (found, took) = try await timed { [vault, service] in
-            try await vault.manifest(resource, through: link, at: service)
+            try await vault.playback.manifest(resource, through: link, at: service)
         }
         guard let manifest = found else { return nil }
         var facts = told(MediaFacts(manifest, now: now))
@@ -187,7 +189,9 @@ final class MediaResponder: Sendable {
         _ parts: [ByteRange], of resource: NamedResource, _ judged: MediaFacts
     ) async throws -> Response? {
         let first = parts[0].asRequested
-        guard let (opened, found) = try await open(first, of: resource, vault.held(resource, range: first), judged)
+        guard
+            let (opened, found) = try await open(
+                first, of: resource, vault.playback.held(resource, range: first), judged)
         else { return nil }
         let reader = opened.reader
         var facts = found
@@ -205,7 +209,7 @@ final class MediaResponder: Sendable {
             multipart: multipart, first: reader, start: opened.start, channel: context.channel, watch: watch,
             right: right
         ) { [vault] part in
-            let next = try await vault.read(resource, range: part.asRequested)
+            let next = try await vault.playback.read(resource, range: part.asRequested)
             guard next.entityTag == reader.entityTag, next.range == part else {
                 next.cancel()
                 throw Self.changed
@@ -241,9 +245,11 @@ final class MediaResponder: Sendable {
         let (opened, took) = try await opened(resource, range, held)
         let reader = opened.reader
         if let start = opened.start {
-            vault.note(start, of: reader, resource)
+            vault.playback.note(start, of: reader, resource)
             // If these bytes are too few to show whether the resource is a manifest, its beginning is examined.
-            if link != nil, !isManifest(resource), !vault.isMedia(resource), ManifestContent.mayBeginText(start) {
+            if link != nil, !isManifest(resource), !vault.playback.isMedia(resource),
+                ManifestContent.mayBeginText(start)
+            {
                 try await look(at: resource, isBegun: true)
             }
         }
@@ -264,10 +270,11 @@ final class MediaResponder: Sendable {
         _ resource: NamedResource, _ range: RequestedRange, _ held: HeldMedia?
     ) async throws -> (OpenedMedia, Duration) {
         let start = ContinuousClock.now
-        if let held, let reader = vault.reader(of: held) {
+        if let held, let reader = vault.playback.reader(of: held) {
             return (try await OpenedMedia(reader), .now - start)
         }
-        return try await timed { [vault] in try await OpenedMedia(try await vault.read(resource, range: range)) }
+        return try await timed { [vault] in try await OpenedMedia(try await vault.playback.read(resource, range: range))
+        }
     }
 
     /// Performs the vault's work, for as long as the client stays connected, and measures how long it takes.
@@ -279,7 +286,7 @@ final class MediaResponder: Sendable {
         return (value, .now - start)
     }
 
-    private func held() async throws -> [ByteRange] { (try? await vault.heldRanges(of: reference)) ?? [] }
+    private func held() async throws -> [ByteRange] { (try? await vault.titles.heldRanges(of: reference)) ?? [] }
 
     private static let changed = VaultError(.changed, "the resource changed at its origin meanwhile; try again")
 

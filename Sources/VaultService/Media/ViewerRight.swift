@@ -33,7 +33,7 @@ struct ViewerRight: Sendable {
             if isFirst { onLoss() }
         }
         let watching = Watching(
-            vault: vault, lost: lost, viewers: vault.viewers.listen(check), grants: vault.listenToGrants(check))
+            vault: vault, lost: lost, viewers: vault.viewers.listen(check), grants: vault.access.listenToGrants(check))
         // The right may have been lost before the listeners were added.
         check()
         return watching
@@ -57,7 +57,7 @@ struct ViewerRight: Sendable {
         /// Ends the watch.
         func end() {
             vault.viewers.stopListening(viewers)
-            vault.stopListeningToGrants(grants)
+            vault.access.stopListeningToGrants(grants)
         }
     }
 }

@@ -21,9 +21,9 @@ struct VaultFigures: Sendable {
         status = try await vault.status()
         isStoring = vault.isOwner && status.storeFailure == nil
         work = vault.work
-        disk = await vault.diskSpace()
+        disk = await vault.space.diskSpace()
         generationAge = vault.keys.currentGenerationCreated.map { max(0, now - $0) }
-        verification = await vault.lastVerification()
+        verification = await vault.checks.lastVerification()
     }
 
     var families: [MetricFamily] {

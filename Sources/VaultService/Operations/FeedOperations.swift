@@ -12,7 +12,7 @@ extension Operations {
         /// Returns the subscriptions.
         package static let list = Operation<EmptyDocument, SubscriptionsDocument>(.get, "subscriptions", scope: .read) {
             _, vault, _ in
-            let found = try await vault.subscriptions()
+            let found = try await vault.subscriptions.all()
             return SubscriptionsDocument(
                 subscriptions: found.subscriptions.map(SubscriptionDocument.init), damaged: found.damaged)
         }
@@ -22,7 +22,8 @@ extension Operations {
             .post, "subscriptions", scope: .admin
         ) {
             order, vault, _ in
-            SubscriptionDocument(try await vault.subscribe(order.source, order.choices, tries: order.untried != true))
+            SubscriptionDocument(
+                try await vault.subscriptions.add(order.source, order.choices, tries: order.untried != true))
         }
 
         /// Removes a subscription, or all subscriptions including unreadable ones, whose titles then stay.
@@ -32,9 +33,9 @@ extension Operations {
             switch (selection.id, selection.titles, selection.all) {
             case (let id?, let titles, nil):
                 return UnsubscribedDocument(
-                    removed: try await vault.unsubscribe(id, removesTitles: titles ?? false))
+                    removed: try await vault.subscriptions.remove(id, removesTitles: titles ?? false))
             case (nil, nil, true):
-                _ = try await vault.unsubscribeAll()
+                _ = try await vault.subscriptions.removeAll()
                 return UnsubscribedDocument(removed: 0)
             default:
                 throw VaultError(
@@ -73,9 +74,10 @@ extension Operations {
             let isDryRun = order.dryRun ?? false
             switch (order.id, order.source) {
             case (let id?, nil):
-                return try await vault.sync(id, list, queues: queues, isDryRun: isDryRun)
+                return try await vault.subscriptions.sync(id, list, queues: queues, isDryRun: isDryRun)
             case (nil, let source?):
-                return try await vault.sync(source.source, source.choices, list, queues: queues, isDryRun: isDryRun)
+                return try await vault.subscriptions.sync(
+                    source.source, source.choices, list, queues: queues, isDryRun: isDryRun)
             default:
                 throw VaultError(.invalidArgument, "the request must have either id or source; give one of them")
             }

@@ -12,14 +12,15 @@ extension Operations {
         package static let tokens = Operation<EmptyDocument, TokensDocument>(.get, "tokens", scope: .admin) {
             _, vault, _ in
             TokensDocument(
-                tokens: vault.issuedTokens.compactMap { TokenDocument($0) }, damaged: vault.unreadableGrants)
+                tokens: vault.access.issuedTokens.compactMap { TokenDocument($0) },
+                damaged: vault.access.unreadableGrants)
         }
 
         /// Creates a token.
         package static let createToken = Operation<TokenOrder, CreatedTokenDocument>(.post, "tokens", scope: .admin) {
             order, vault, caller in
             let expiry = try GrantExpiry(lifetime: order.lifetime, expires: order.expires, standard: .never)
-            let issued = try await vault.createToken(
+            let issued = try await vault.access.createToken(
                 order.scope, name: order.name, expires: try expiry.end(now: vault.now), by: caller.access)
             let created = CreatedTokenDocument(issued, order.scope)
             caller.logger.notice(
@@ -31,15 +32,16 @@ extension Operations {
         package static let links = Operation<EmptyDocument, NamedLinksDocument>(.get, "links", scope: .admin) {
             _, vault, _ in
             NamedLinksDocument(
-                links: vault.issuedLinks.compactMap { NamedLinkDocument($0) }, damaged: vault.unreadableGrants)
+                links: vault.access.issuedLinks.compactMap { NamedLinkDocument($0) },
+                damaged: vault.access.unreadableGrants)
         }
 
         /// Returns the browser sessions that have not ended.
         package static let sessions = Operation<EmptyDocument, SessionsDocument>(.get, "sessions", scope: .admin) {
             _, vault, _ in
             SessionsDocument(
-                sessions: vault.issued(.sessions).compactMap { SessionDocument($0, among: vault.viewers) },
-                damaged: vault.unreadableGrants)
+                sessions: vault.access.issued(.sessions).compactMap { SessionDocument($0, among: vault.viewers) },
+                damaged: vault.access.unreadableGrants)
         }
 
         /// Revokes the token, set of named links or session with an id, or the whole family.
@@ -48,12 +50,12 @@ extension Operations {
                 let count: Int
                 switch (selection.id, selection.all) {
                 case (let id?, nil):
-                    let chosen = vault.issued(family).filter { $0.shortID == id }
+                    let chosen = vault.access.issued(family).filter { $0.shortID == id }
                     guard !chosen.isEmpty else {
                         throw VaultError(.notHeld, "there is no \(family.noun) with this id; list them")
                     }
-                    count = try await vault.revoke(chosen)
-                case (nil, true): count = try await vault.revokeAll(family)
+                    count = try await vault.access.revoke(chosen)
+                case (nil, true): count = try await vault.access.revokeAll(family)
                 default:
                     throw VaultError(
                         .invalidArgument, "the query must have either the id of what to revoke, or all=true")

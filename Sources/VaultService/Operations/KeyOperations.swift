@@ -139,7 +139,7 @@ enum RemovedLinks {
     /// reference.
     static func find(toShredded title: MediaReference, in vault: Vault) async throws -> [AccessGrant] {
         do {
-            return try await vault.namedLinks(to: title)
+            return try await vault.access.namedLinks(to: title)
         } catch let error as VaultError where [.notHeld, .invalidURL, .invalidArgument].contains(error.code) {
             return []
         }
@@ -153,6 +153,6 @@ enum RemovedLinks {
     static func revoke(_ links: [AccessGrant], in vault: Vault) async throws {
         var known: Set<GrantID> = []
         let each = links.filter { known.insert($0.id).inserted }
-        if !each.isEmpty { try await vault.revoke(each) }
+        if !each.isEmpty { try await vault.access.revoke(each) }
     }
 }

@@ -28,14 +28,14 @@ extension LocalVault {
                 .invalidURL, "a playback link cannot carry a user name and password; remove them from the URL")
         }
         if let name = details.name {
-            let issued = try await vault.createLinks(
+            let issued = try await vault.access.createLinks(
                 named: name, to: references, expires: try expiry.end(now: now), by: holder)
             return LinkDocument(paths: issued.paths, expires: issued.grant.expires, issued.grant)
         }
         let end = try expiry.endOfUnnamed(now: now)
         var paths: [String] = []
         for reference in references {
-            paths.append(try await vault.playbackPath(for: reference, expires: end, endingWith: access))
+            paths.append(try await vault.access.playbackPath(for: reference, expires: end, endingWith: access))
         }
         return LinkDocument(paths: paths, expires: end)
     }

@@ -36,7 +36,7 @@ package struct LocalVault: VaultClient {
 
     package func resources(after cursor: String?, limit: Int?) async throws -> PageDocument {
         let last = try cursor.map { try Self.read($0, ResourceID.init(hex:)) }
-        let page = try await vault.page(after: last, limit: Self.checked(limit))
+        let page = try await vault.titles.page(after: last, limit: Self.checked(limit))
         return PageDocument(
             resources: page.resources.map(ListedDocument.init), damaged: page.damagedCount,
             next: page.next?.hex)
@@ -61,11 +61,11 @@ package struct LocalVault: VaultClient {
     }
 
     package func reference(of id: TitleID, fields: HeaderFields) async throws -> MediaReference {
-        try await vault.reference(of: id, fields: fields)
+        try await vault.titles.reference(of: id, fields: fields)
     }
 
     package func resource(_ reference: MediaReference) async throws -> ResourceSummary? {
-        try await vault.summary(of: reference)
+        try await vault.titles.summary(of: reference)
     }
 
     package func read(
@@ -106,7 +106,7 @@ package struct LocalVault: VaultClient {
         let (steps, told) = AsyncStream.makeStream(of: ImportProgress.self, bufferingPolicy: .bufferingNewest(1))
         async let report: ImportReport = {
             defer { told.finish() }
-            return try await vault.importFile(source, as: reference, options: options) { told.yield($0) }
+            return try await vault.transfer.importFile(source, as: reference, options: options) { told.yield($0) }
         }()
         for await step in steps { await progress(step) }
         return try await report
@@ -116,7 +116,7 @@ package struct LocalVault: VaultClient {
         do {
             try await act()
         } catch let error as VaultError {
-            throw error.told(in: await vault.modeInForce(for: reference))
+            throw error.told(in: await vault.titles.modeInForce(for: reference))
         }
     }
 }
@@ -144,7 +144,7 @@ extension LocalVault {
 // Covers, and the keys.
 extension LocalVault {
     package func setCover(_ picture: [UInt8], ofQueued title: TitleID) async throws {
-        try await vault.setCover(picture, ofQueued: title)
+        try await vault.titles.setCover(picture, ofQueued: title)
     }
 
     package func lock() async throws { await vault.lock() }

@@ -15,8 +15,10 @@ struct SharedTitles: Sendable {
     ///
     /// - Throws: ``unknown`` if the title does not exist or is not shared.
     func title(_ id: TitleID) async throws -> ViewedTitleDocument {
-        guard vault.viewers.isShared(id, with: viewer), let reference = try? await vault.reference(of: id),
-            let title = try await vault.summary(of: reference).flatMap({ ViewedTitleDocument($0, hasRanges: true) })
+        guard vault.viewers.isShared(id, with: viewer), let reference = try? await vault.titles.reference(of: id),
+            let title = try await vault.titles.summary(of: reference).flatMap({
+                ViewedTitleDocument($0, hasRanges: true)
+            })
         else { throw Self.unknown }
         return title
     }
@@ -52,11 +54,12 @@ struct SharedTitles: Sendable {
             guard let id = document.id, document.contentID == nil, document.fields == nil else {
                 throw VaultError(.invalidArgument, "a viewer names titles by their ids alone; give an id")
             }
-            guard vault.viewers.isShared(id, with: viewer), let reference = try? await vault.reference(of: id) else {
+            guard vault.viewers.isShared(id, with: viewer), let reference = try? await vault.titles.reference(of: id)
+            else {
                 throw Self.unknown
             }
             paths.append(
-                try await vault.hiddenPath(
+                try await vault.access.hiddenPath(
                     for: reference, HiddenTitle(title: id, viewer: viewer), expires: end, endingWith: access))
         }
         return LinkDocument(paths: paths, expires: end)

@@ -13,7 +13,7 @@ extension Operations {
         package static let setMode = Operation<ModeRequest, EmptyDocument>(.post, "modes", scope: .admin) {
             order, vault, _ in
             let mode = try NamedMode(order.details.mode).mode
-            try await vault.setMode(mode, for: order.reference.reference(in: vault))
+            try await vault.titles.setMode(mode, for: order.reference.reference(in: vault))
             return EmptyDocument()
         }
 
@@ -33,16 +33,16 @@ extension Operations {
         ) async throws -> RemovalDocument {
             // The links are looked up before the removal, because the vault can look up a title's id only while it has
             // the title.
-            let named = withLinks ? try await vault.namedLinks(to: reference) : []
-            let bytes = try await vault.remove(reference)
+            let named = withLinks ? try await vault.access.namedLinks(to: reference) : []
+            let bytes = try await vault.titles.remove(reference)
             try await RemovedLinks.revoke(named, in: vault)
-            return RemovalDocument(bytes: bytes, isErased: try await !vault.hasPendingErasure())
+            return RemovalDocument(bytes: bytes, isErased: try await !vault.titles.hasPendingErasure())
         }
 
         /// Pins a title, so that no limit evicts it.
         package static let pin = Operation<TitleDocument, EmptyDocument>(.put, "resources/{id}/pin", scope: .admin) {
             title, vault, _ in
-            try await vault.pin(vault.reference(of: title.id))
+            try await vault.titles.pin(vault.titles.reference(of: title.id))
             return EmptyDocument()
         }
 
@@ -50,7 +50,7 @@ extension Operations {
         package static let unpin = Operation<TitleDocument, EmptyDocument>(
             .delete, "resources/{id}/pin", scope: .admin
         ) { title, vault, _ in
-            try await vault.unpin(vault.reference(of: title.id))
+            try await vault.titles.unpin(vault.titles.reference(of: title.id))
             return EmptyDocument()
         }
 
@@ -58,14 +58,14 @@ extension Operations {
             .put, "resources/{id}/mode", scope: .admin
         ) { order, vault, _ in
             let mode = try NamedMode(order.details.mode).mode
-            try await vault.setMode(mode, for: vault.reference(of: order.id))
+            try await vault.titles.setMode(mode, for: vault.titles.reference(of: order.id))
             return EmptyDocument()
         }
 
         static let unsetMode = Operation<TitleDocument, EmptyDocument>(
             .delete, "resources/{id}/mode", scope: .admin
         ) { title, vault, _ in
-            try await vault.setMode(nil, for: vault.reference(of: title.id))
+            try await vault.titles.setMode(nil, for: vault.titles.reference(of: title.id))
             return EmptyDocument()
         }
 
@@ -73,14 +73,14 @@ extension Operations {
         package static let rename = Operation<TitleRequest<NameDetails>, EmptyDocument>(
             .put, "resources/{id}/name", scope: .admin
         ) { order, vault, _ in
-            try await vault.setName(order.details.name, of: vault.reference(of: order.id))
+            try await vault.titles.setName(order.details.name, of: vault.titles.reference(of: order.id))
             return EmptyDocument()
         }
 
         static let unname = Operation<TitleDocument, EmptyDocument>(
             .delete, "resources/{id}/name", scope: .admin
         ) { title, vault, _ in
-            try await vault.setName("", of: vault.reference(of: title.id))
+            try await vault.titles.setName("", of: vault.titles.reference(of: title.id))
             return EmptyDocument()
         }
 
@@ -88,14 +88,14 @@ extension Operations {
             .delete, "resources/{id}", scope: .admin
         ) { order, vault, _ in
             try await remove(
-                vault.reference(of: order.id), from: vault, withLinks: order.details.links ?? false)
+                vault.titles.reference(of: order.id), from: vault, withLinks: order.details.links ?? false)
         }
 
         /// Removes the picture that was set for a title.
         static let removeCover = Operation<TitleDocument, EmptyDocument>(
             .delete, "resources/{id}/cover", scope: .admin
         ) { title, vault, _ in
-            try await vault.setCover(nil, of: vault.reference(of: title.id))
+            try await vault.titles.setCover(nil, of: vault.titles.reference(of: title.id))
             return EmptyDocument()
         }
 

@@ -17,7 +17,7 @@ extension Operations {
         /// Returns whether titles will play without the network, and the reasons for those that will not.
         package static let readiness = Operation<ReadinessSelection, ReadinessReport>(.get, "readiness", scope: .read) {
             selection, vault, _ in
-            try await vault.readiness(selection.options)
+            try await vault.checks.readiness(selection.options)
         }
 
         /// Returns the vault's settings.
@@ -28,8 +28,10 @@ extension Operations {
 
         private static func settings(of vault: Vault, for caller: Caller) async throws -> SettingsDocument {
             let settings = SettingsDocument(
-                try await vault.limits(), try await vault.keyPolicy(), try await vault.networkSettings(),
-                try await vault.downloadSettings(), try await vault.programSettings(), try await vault.modeSetting())
+                try await vault.settings.limits(), try await vault.settings.keyPolicy(),
+                try await vault.settings.network(),
+                try await vault.settings.downloads(), try await vault.settings.programs(),
+                try await vault.settings.ownMode())
             return caller.isControl ? settings : settings.withoutPrograms
         }
 
@@ -65,7 +67,7 @@ extension Operations {
                 if change.clientCertificate != nil { try network.clientCertificates.requireMatchingKeys() }
                 return network
             }
-            try await vault.changeSettings(
+            try await vault.settings.change(
                 limits: change.limits.namesAny ? limits : nil, policy: change.changesPolicy ? policy : nil,
                 network: change.changesNetwork ? network : nil,
                 downloads: change.changesDownloads ? downloads : nil,
@@ -81,15 +83,15 @@ extension Operations {
             var wanted = limits.namesAny ? limits.applied() : nil
             // In a one-time prune, limits that are not given do not apply. A given `minFree` of `default` is resolved
             // here.
-            if limits.minFree == .standard { wanted?.minFree = try await vault.standardFree() }
-            return try await vault.prune(wanted, isDryRun: limits.dryRun ?? false)
+            if limits.minFree == .standard { wanted?.minFree = try await vault.space.standardFree() }
+            return try await vault.space.prune(wanted, isDryRun: limits.dryRun ?? false)
         }
 
         /// Returns what the limits would evict next.
         package static let evictions = Operation<EvictionSelection, EvictionsDocument>(.get, "evictions", scope: .read)
         {
             selection, vault, _ in
-            EvictionsDocument(try await vault.evictionForecast(limit: selection.limit ?? 20))
+            EvictionsDocument(try await vault.space.forecast(limit: selection.limit ?? 20))
         }
 
         /// Opens every block, or those of a sample of segments, and repairs damage if the options request it.
@@ -98,7 +100,7 @@ extension Operations {
         ) { order, vault, _ in
             try order.options.check(isOwner: true)
             let references = try await order.references(in: vault)
-            return { tell in try await report(of: vault.verify(order.options, of: references), \.report, tell) }
+            return { tell in try await report(of: vault.checks.verify(order.options, of: references), \.report, tell) }
         }
 
         /// Revokes all playback links and tokens that have been created so far.

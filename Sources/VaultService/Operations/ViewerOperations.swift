@@ -44,7 +44,7 @@ extension Operations {
             var changed = try await vault.viewers.change(id, name: change.name, pin: pin, sharesAll: change.sharesAll)
             if change.unlock == true { changed = try await vault.viewers.unlock(id) }
             // Sessions are ended, so that a person who knew only the old PIN loses access.
-            if change.pin != nil || change.hasPIN == false { try await vault.endSessions(of: id) }
+            if change.pin != nil || change.hasPIN == false { try await vault.access.endSessions(of: id) }
             return document(changed, vault)
         }
 
@@ -57,7 +57,7 @@ extension Operations {
             let id = try viewerID(text)
             try await vault.viewers.remove(id)
             // Once the viewer has been removed, their sessions grant no access, and their records can be removed.
-            try await vault.endSessions(of: id)
+            try await vault.access.endSessions(of: id)
             caller.logger.notice("a viewer was removed", metadata: ["viewer": "\(id.hex)"])
             return EmptyDocument()
         }
@@ -100,7 +100,7 @@ extension Operations {
             if let viewer = caller.viewer {
                 _ = try await SharedTitles(vault: vault, viewer: viewer).title(order.id)
             } else {
-                _ = try await vault.reference(of: order.id)
+                _ = try await vault.titles.reference(of: order.id)
             }
             let (position, length) = (try order.details.position, try order.details.length)
             try vault.viewers.setPosition(position, duration: length, of: order.id, for: caller.viewer)

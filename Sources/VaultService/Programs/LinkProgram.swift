@@ -16,7 +16,7 @@ package struct LinkProgram: Sendable {
     /// - Parameter report: called with a sentence each time the program has failed. The closure must not block.
     package func serve(_ vault: Vault, report: @escaping @Sendable (String) -> Void) {
         vault.setLinkRefresher { [weak vault, self] refused in
-            guard let program = try await vault?.programSettings().refresh else { return nil }
+            guard let program = try await vault?.settings.programs().refresh else { return nil }
             do {
                 return try await link(in: refused, from: program)
             } catch let failure as ProgramFailure {

@@ -47,7 +47,7 @@ final class Notifier: Sendable {
         var plan = NoticePlan()
         for await incident in incidents {
             // If there is no program, no notice counts as sent.
-            guard let program = try? await vault.programSettings().notify else { continue }
+            guard let program = try? await vault.settings.programs().notify else { continue }
             for notice in await notices(of: incident) {
                 guard let admitted = plan.admit(notice) else { continue }
                 await send(admitted, to: program)
@@ -71,14 +71,14 @@ final class Notifier: Sendable {
         case .damaged(let id):
             // Damage to a part is reported for each title to which the part belongs.
             var notices: [OperatorNotice] = []
-            for title in (try? await vault.titles(of: id)) ?? [id] {
+            for title in (try? await vault.titles.containing(id)) ?? [id] {
                 let (titleID, name) = await names(of: title)
                 notices.append(.damage(id: titleID, name: name, at: now))
             }
             return notices
         case .lookAhead:
             var notices: [OperatorNotice] = []
-            for title in (try? await vault.expiringTitles()) ?? [] {
+            for title in (try? await vault.space.expiringTitles()) ?? [] {
                 let (titleID, name) = await names(of: title.resource)
                 notices.append(.expiring(at: title.expires, id: titleID, name: name, now: now))
             }
@@ -87,7 +87,7 @@ final class Notifier: Sendable {
     }
 
     private func names(of title: ResourceID) async -> (TitleID?, String?) {
-        let summary = (try? await vault.summary(of: title)) ?? nil
+        let summary = (try? await vault.titles.summary(of: title)) ?? nil
         return (summary?.id, summary?.name)
     }
 

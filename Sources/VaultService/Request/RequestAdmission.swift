@@ -67,7 +67,7 @@ extension RequestGate {
             let asked = MediaRequest(method, request.headerFields, now: now)
             var held: HeldMedia?
             if let resource = link.resource, let range = asked.immediateRange {
-                held = vault.held(resource, range: range)
+                held = vault.playback.held(resource, range: range)
             }
             media = RequestedMedia(request: asked, link: link, held: held)
         }
@@ -79,15 +79,17 @@ extension RequestGate {
     /// the vault may have been locked.
     func holds(_ admission: RequestAdmission) -> Bool {
         guard let media = admission.media else { return true }
-        return vault.isValid(media.link, now: vault.now)
+        return vault.playback.isValid(media.link, now: vault.now)
     }
 
     /// Returns the admission that a target's capability grants; nil if the capability is invalid.
     private func link(
         in target: String, _ now: Int64, _ verified: inout VerifiedTarget?
     ) -> TokenIssuer.Admission? {
-        if let verified, verified.target == target, vault.isValid(verified.link, now: now) { return verified.link }
-        verified = vault.admission(ofTarget: target, now: now).map { VerifiedTarget(target: target, link: $0) }
+        if let verified, verified.target == target, vault.playback.isValid(verified.link, now: now) {
+            return verified.link
+        }
+        verified = vault.playback.admission(ofTarget: target, now: now).map { VerifiedTarget(target: target, link: $0) }
         return verified?.link
     }
 }

@@ -62,7 +62,8 @@ struct CacheHitResponder: Sendable {
         var buffer = allocator.buffer(capacity: count)
         // For the duration of this call, the buffer lends its memory, which is at least as long as requested.
         let opened = unsafe buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { room in
-            unsafe responder.vault.open(held, into: UnsafeMutableRawBufferPointer(rebasing: room[..<count])) ? count : 0
+            unsafe responder.vault.playback.open(held, into: UnsafeMutableRawBufferPointer(rebasing: room[..<count]))
+                ? count : 0
         }
         return opened == count ? buffer : nil
     }
@@ -71,9 +72,9 @@ struct CacheHitResponder: Sendable {
         of held: HeldMedia, _ resource: NamedResource, isForViewer: Bool, _ now: Int64, _ known: inout CacheHitHead?
     ) -> CacheHitHead {
         if let known, known.isForViewer == isForViewer, known.isValid(for: held, now: now) { return known }
-        let (vault, isMedia) = (responder.vault, responder.vault.isMedia(resource))
+        let (vault, isMedia) = (responder.vault, responder.vault.playback.isMedia(resource))
         let made = CacheHitHead(
-            held, isManifest: vault.isManifest(resource), isMedia: isMedia, isForViewer: isForViewer, now: now)
+            held, isManifest: vault.playback.isManifest(resource), isMedia: isMedia, isForViewer: isForViewer, now: now)
         known = made
         return made
     }

@@ -12,7 +12,7 @@ struct VaultWatch: Sendable {
     /// Runs `body`, and logs the vault's events while it runs.
     func logging<Result>(_ body: () async throws -> Result) async throws -> Result {
         // The subscriptions begin here rather than when a task first runs, so that no event is missed.
-        let (events, warnings) = (vault.storeEvents(), vault.memoryWarnings())
+        let (events, warnings) = (vault.space.events(), vault.checks.memoryWarnings())
         let notifier = Notifier(vault, logger: logger)
         // Unless the operator chose to only read the vault, the service is a reader because the disk was full or
         // read-only.
@@ -32,7 +32,7 @@ struct VaultWatch: Sendable {
             result = .failure(error)
         }
         // Evictions in the last minute may not have been reported yet, so the remaining events are awaited.
-        vault.endStoreEvents()
+        vault.space.endEvents()
         await storing.value
         warning.cancel()
         notifying.cancel()
@@ -52,11 +52,11 @@ struct VaultWatch: Sendable {
             if failed.snapshot.state == .failed { metrics.failed(failed.error.code) }
             notifier.note(.failed(failed))
         }
-        let damage = vault.listenForDamage { notifier.note(.damaged($0)) }
+        let damage = vault.checks.listenForDamage { notifier.note(.damaged($0)) }
         defer {
             vault.keys.stopListening(listener)
             vault.downloads.stopListeningForFailures(failures)
-            vault.stopListeningForDamage(damage)
+            vault.checks.stopListeningForDamage(damage)
         }
         return try await body()
     }

@@ -47,7 +47,7 @@ struct DownloadAloneTests {
             last = progress
         }
         #expect(last?.isComplete == true && last?.total == 0)
-        #expect(try await vault.summary(of: fixture.url)?.isComplete == true)
+        #expect(try await vault.titles.summary(of: fixture.url)?.isComplete == true)
         await vault.close()
     }
 }

@@ -14,7 +14,7 @@ struct DownloadTests {
             last = progress
         }
         #expect(last?.isComplete == true)
-        let summary = try #require(try await vault.summary(of: fixture.url))
+        let summary = try #require(try await vault.titles.summary(of: fixture.url))
         #expect(summary.isComplete && summary.resourceClass == "download" && summary.held == [0..<5_000_000])
         await vault.close()
     }
@@ -130,11 +130,11 @@ struct DownloadTests {
         let fetch = { [options] in for try await _ in vault.download(url, options: options) {} }
         if isMedia {
             try await fetch()
-            #expect(try await vault.summary(of: url)?.isComplete == true)
+            #expect(try await vault.titles.summary(of: url)?.isComplete == true)
         } else {
             let error = await #expect(throws: VaultError.self) { try await fetch() }
             #expect(error?.code == .notMedia)
-            #expect(try await vault.summary(of: url) == nil)
+            #expect(try await vault.titles.summary(of: url) == nil)
         }
         await vault.close()
     }
@@ -182,7 +182,7 @@ struct DownloadTests {
         }
         let vault = try await fixture.open()
         for try await _ in vault.download(fixture.url) {}
-        let summary = try #require(try await vault.summary(of: fixture.url))
+        let summary = try #require(try await vault.titles.summary(of: fixture.url))
         #expect(summary.isComplete && summary.size == 25 << 20)
         var position: Int64 = 0
         for try await bytes in try await vault.read(fixture.url) {

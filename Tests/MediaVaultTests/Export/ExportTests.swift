@@ -44,7 +44,7 @@ struct ExportTests {
         let asked = fixture.origin.exchanges.count
         let reader = try await fixture.open(.reader)
         var last: ExportProgress?
-        try await reader.export(MediaReference(fixture.url), to: target) { last = $0 }
+        try await reader.transfer.export(MediaReference(fixture.url), to: target) { last = $0 }
         await reader.close()
         let bytes = Array(try Data(contentsOf: URL(filePath: target)))
         #expect(Int64(bytes.count) == length && fixture.media.matches(bytes, at: 0))
@@ -60,7 +60,7 @@ struct ExportTests {
         try FileManager.default.createDirectory(atPath: folder.path + "/real", withIntermediateDirectories: false)
         try FileManager.default.createSymbolicLink(
             atPath: folder.path + "/link", withDestinationPath: folder.path + "/real")
-        try await vault.export(MediaReference(fixture.url), to: folder.path + "/link/film.mp4")
+        try await vault.transfer.export(MediaReference(fixture.url), to: folder.path + "/link/film.mp4")
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path + "/real") == ["film.mp4"])
         await vault.close()
     }
@@ -101,7 +101,7 @@ struct ExportTests {
         #expect(try await refusal(fixture)?.code == .invalidArgument)
         #expect(try Data(contentsOf: URL(filePath: target)) == Data("mine".utf8))
         let vault = try await fixture.open(.reader)
-        try await vault.export(MediaReference(fixture.url), to: target, replacing: true)
+        try await vault.transfer.export(MediaReference(fixture.url), to: target, replacing: true)
         await vault.close()
         #expect(try Data(contentsOf: URL(filePath: target)).count == 400_000)
         #expect(try names() == ["film.mp4"])
@@ -113,7 +113,7 @@ struct ExportTests {
         let vault = try await fixture.open(.reader)
         let target = target
         let error = await #expect(throws: VaultError.self) {
-            try await vault.export(MediaReference(fixture.url), to: target) { _ in
+            try await vault.transfer.export(MediaReference(fixture.url), to: target) { _ in
                 _ = FileManager.default.createFile(atPath: target, contents: Data("theirs".utf8))
             }
         }
@@ -130,7 +130,7 @@ struct ExportTests {
         try FileManager.default.createSymbolicLink(atPath: target, withDestinationPath: elsewhere)
         #expect(try await refusal(fixture)?.code == .invalidArgument)
         let vault = try await fixture.open(.reader)
-        try await vault.export(MediaReference(fixture.url), to: target, replacing: true)
+        try await vault.transfer.export(MediaReference(fixture.url), to: target, replacing: true)
         await vault.close()
         #expect(try names() == ["film.mp4"])
     }
@@ -166,7 +166,7 @@ struct ExportTests {
         let target = target
         let begun = Mutex(false)
         let task = Task {
-            try await vault.export(MediaReference(fixture.url), to: target) { _ in
+            try await vault.transfer.export(MediaReference(fixture.url), to: target) { _ in
                 begun.withLock { $0 = true }
                 // Safe: the current task is this one, and it is running.
                 unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
@@ -225,7 +225,7 @@ struct ExportTests {
         let (owner, reader) = (try await fixture.open(), try await fixture.open(.reader))
         let target = target
         let error = await #expect(throws: VaultError.self) {
-            try await reader.export(MediaReference(fixture.url), to: target) { step in
+            try await reader.transfer.export(MediaReference(fixture.url), to: target) { step in
                 guard step.written == 0 else { return }
                 for file in fixture.segmentFiles {
                     guard let id = SegmentID(hex: file.lastPathComponent) else { continue }

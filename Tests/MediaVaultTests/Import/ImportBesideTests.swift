@@ -51,7 +51,7 @@ struct ImportBesideTests {
         _ source: HaltingSource, in vault: Vault, _ options: ImportOptions = unasked
     ) async -> Task<ImportReport, any Error> {
         let task = Task { [reference] in
-            try await vault.importFile(source, as: reference, options: options) { _ in }
+            try await vault.transfer.importFile(source, as: reference, options: options) { _ in }
         }
         await source.halted()
         return task
@@ -69,7 +69,7 @@ struct ImportBesideTests {
     }
 
     private func expectNothing(in vault: Vault) async throws {
-        #expect(try await vault.summary(of: fixture.url) == nil)
+        #expect(try await vault.titles.summary(of: fixture.url) == nil)
         let totals = try vault.store.index.resources.totals()
         #expect(totals.resources == 0 && totals.segments == 0 && totals.pendingDeletions == 0)
     }
@@ -80,7 +80,7 @@ struct ImportBesideTests {
         let task = await begin(source, in: vault)
         let reader = try await fixture.open(.reader, mode: .offline)
         for vault in [vault, reader] {
-            #expect(try await vault.summary(of: fixture.url) == nil)
+            #expect(try await vault.titles.summary(of: fixture.url) == nil)
             #expect(try await vault.status().resources == 0)
             let error = await #expect(throws: VaultError.self) { try await fixture.read(vault) }
             #expect(error?.code == .notHeld)
@@ -116,7 +116,7 @@ struct ImportBesideTests {
         let error =
             isShredded
             ? try await vault.keys.shred([reference]).titles.first?.error
-            : await #expect(throws: VaultError.self) { try await vault.remove(reference) }
+            : await #expect(throws: VaultError.self) { try await vault.titles.remove(reference) }
         #expect(error?.code == .notHeld && error?.message.contains("was being imported") == true)
         try await expectEnded(task, source, .removed)
         try await expectNothing(in: vault)
@@ -163,7 +163,7 @@ struct ImportBesideTests {
         #expect(try await fixture.read(vault, range) == 0..<1_000_000)
         task.cancel()
         await #expect(throws: (any Error).self) { try await task.value }
-        #expect(try await vault.summary(of: fixture.url) == nil)
+        #expect(try await vault.titles.summary(of: fixture.url) == nil)
         #expect(try await fixture.read(vault, range) == 0..<1_000_000)
         let (loader, lease) = try await vault.use(reference)
         await loader.settle()
@@ -178,7 +178,7 @@ struct ImportBesideTests {
         let task = await begin(source, in: vault)
         let error = await #expect(throws: VaultError.self) { for try await _ in vault.download(fixture.url) {} }
         #expect(error?.code == .inUse && error?.message.contains("being imported") == true)
-        #expect(try await vault.summary(of: fixture.url) == nil)
+        #expect(try await vault.titles.summary(of: fixture.url) == nil)
         source.goOn()
         _ = try await task.value
         for try await _ in vault.download(fixture.url) {}
@@ -193,7 +193,7 @@ struct ImportBesideTests {
         let other = HaltingSource()
         other.goOn()
         let error = await #expect(throws: VaultError.self) {
-            try await vault.importFile(other, as: reference, options: Self.unasked) { _ in }
+            try await vault.transfer.importFile(other, as: reference, options: Self.unasked) { _ in }
         }
         #expect(error?.code == .inUse && error?.message.contains("imported already") == true)
         task.cancel()
@@ -228,7 +228,7 @@ struct ImportBesideTests {
     private func emptied() async throws -> (Vault, NamedResource) {
         let vault = try await fixture.open()
         for try await _ in vault.download(fixture.url) {}
-        try await vault.setName("Mine", of: reference)
+        try await vault.titles.setName("Mine", of: reference)
         let resource = try await vault.name(reference)
         for segment in try #require(try vault.store.index.resources.find(resource.id)?.serving?.segments) {
             try vault.store.segments.invalidate(segment, for: .missing)
@@ -245,12 +245,12 @@ struct ImportBesideTests {
         let short = HaltingSource(end: Self.length - 1)
         short.goOn()
         await #expect(throws: VaultError.self) { try await begin(short, in: vault, options).value }
-        let kept = try #require(try await vault.summary(of: fixture.url))
+        let kept = try #require(try await vault.titles.summary(of: fixture.url))
         #expect(kept.name == "Mine" && kept.resourceClass == "download" && kept.held.isEmpty)
         let whole = HaltingSource()
         whole.goOn()
         let report = try await begin(whole, in: vault, options).value
-        let summary = try #require(try await vault.summary(of: fixture.url))
+        let summary = try #require(try await vault.titles.summary(of: fixture.url))
         #expect(summary.name == "Other" && summary.resourceClass == "pinned" && summary.isComplete)
         #expect(summary.id == report.id)
         #expect(try vault.store.index.resources.find(resource.id)?.keys.count == 1)
@@ -288,7 +288,7 @@ struct ImportBesideTests {
             .write, of: "/segments/", number: write, lasting: true,
             with: FileFailure(.noSpace, "pwrite: No space left on device"))
         let error = await #expect(throws: VaultError.self) {
-            try await vault.importFile(source, as: reference, options: Self.unasked) { _ in }
+            try await vault.transfer.importFile(source, as: reference, options: Self.unasked) { _ in }
         }
         #expect(error?.code == .diskFull)
         fixture.disk.mend()
@@ -296,7 +296,7 @@ struct ImportBesideTests {
         #expect(try await vault.status().used == 0)
         let again = HaltingSource()
         again.goOn()
-        _ = try await vault.importFile(again, as: reference, options: Self.unasked) { _ in }
+        _ = try await vault.transfer.importFile(again, as: reference, options: Self.unasked) { _ in }
         #expect(try await fixture.held(vault, 1, Self.length) == Self.length)
         #expect(try await vault.status().used == fixture.meter.total)
         await vault.close()

@@ -32,7 +32,9 @@ struct ImportTests {
         _ path: String, into vault: Vault, _ options: ImportOptions = ImportOptions()
     ) async throws -> ImportReport {
         var report: ImportReport?
-        for try await step in vault.importFile(at: path, as: fixture.url, options: options) { report = step.report }
+        for try await step in vault.transfer.importFile(at: path, as: fixture.url, options: options) {
+            report = step.report
+        }
         return try #require(report)
     }
 
@@ -40,7 +42,7 @@ struct ImportTests {
 
     /// What must be true after an import that failed: nothing is left, also for the next owner.
     private func expectNothing(in vault: Vault) async throws {
-        #expect(try await vault.summary(of: fixture.url) == nil)
+        #expect(try await vault.titles.summary(of: fixture.url) == nil)
         #expect(try await vault.status().resources == 0)
         #expect(fixture.segmentFiles.isEmpty)
         #expect(try vault.store.index.resources.totals().pendingDeletions == 0)
@@ -51,7 +53,7 @@ struct ImportTests {
         let vault = try await fixture.open()
         let report = try await imported(file(), into: vault, ImportOptions(name: "A film", isPinned: true))
         #expect(report.origin == .same && report.bytes == Self.length && report.type == "video/mp4")
-        let summary = try #require(try await vault.summary(of: fixture.url))
+        let summary = try #require(try await vault.titles.summary(of: fixture.url))
         #expect(summary.isComplete && summary.etag == "\"v1\"" && summary.name == "A film" && summary.id == report.id)
         #expect(summary.resourceClass == "pinned")
         #expect(fixture.bytesSent <= OriginComparison.sampleBytes * OriginComparison.sampleCount)
@@ -96,7 +98,7 @@ struct ImportTests {
         fixture.origin.stop()
         #expect(try await imported(path, into: vault).origin == .unreached)
         #expect(try await fixture.read(vault) == 0..<Self.length)
-        #expect(try await vault.summary(of: fixture.url)?.etag == nil)
+        #expect(try await vault.titles.summary(of: fixture.url)?.etag == nil)
         await vault.close()
     }
 
@@ -106,7 +108,7 @@ struct ImportTests {
         _ = try await imported(file(), into: vault, Self.unasked)
         #expect(fixture.origin.exchanges.isEmpty, "premise")
         #expect(try await fixture.read(vault) == 0..<Self.length)
-        #expect(try await vault.summary(of: fixture.url)?.etag == "\"v1\"")
+        #expect(try await vault.titles.summary(of: fixture.url)?.etag == "\"v1\"")
         #expect(fixture.bytesSent <= OriginComparison.sampleBytes * OriginComparison.sampleCount)
         await vault.close()
     }
@@ -137,7 +139,7 @@ struct ImportTests {
         let vault = try await fixture.open(mode: .preferVault)
         var policy = KeyPolicy()
         try policy.setImmutable(fixture.url.host)
-        try await vault.setKeyPolicy(policy)
+        try await vault.settings.setKeyPolicy(policy)
         _ = try await imported(file(), into: vault, Self.unasked)
         let resource = try await vault.name(MediaReference(fixture.url))
         let segment = try #require(
@@ -188,7 +190,7 @@ struct ImportTests {
             _ source: Unread, as url: MediaURL, _ options: ImportOptions = ImportOptions()
         ) async -> VaultError? {
             await #expect(throws: VaultError.self) {
-                _ = try await vault.importFile(source, as: MediaReference(url), options: options) { _ in }
+                _ = try await vault.transfer.importFile(source, as: MediaReference(url), options: options) { _ in }
             }
         }
         _ = try await imported(path, into: vault)
@@ -255,7 +257,9 @@ struct ImportTests {
             FaultySource(length: Self.length, end: 9_000_000, failure: VaultError(.storage, "it broke off")),
         ] {
             await #expect(throws: VaultError.self) {
-                try await vault.importFile(source, as: MediaReference(fixture.url), options: Self.unasked) { _ in }
+                try await vault.transfer.importFile(source, as: MediaReference(fixture.url), options: Self.unasked) {
+                    _ in
+                }
             }
             try await expectNothing(in: vault)
         }

@@ -78,7 +78,7 @@ struct GenerationActTests {
         _ = try await vault.keys.rotate()
         _ = try await rewrap(vault)
         _ = try await vault.keys.retire(1)
-        #expect(try await reader.summary(of: fixture.url)?.generation == 2)
+        #expect(try await reader.titles.summary(of: fixture.url)?.generation == 2)
         #expect(try await fixture.read(reader) == 0..<length)
         await reader.close()
         await vault.close()

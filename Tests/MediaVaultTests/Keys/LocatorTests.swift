@@ -19,8 +19,8 @@ struct LocatorTests {
         #expect(try await fixture.read(vault) == 0..<length)
         let (named, keyring) = (try await vault.name(MediaReference(fixture.url)), vault.store.keyring)
         let path = vault.tokens.playbackPath(for: fixture.url, expires: 4_000_000_000)
-        let admission = try #require(vault.admission(ofTarget: path, now: 0))
-        #expect(admission.resource?.id == named.id && vault.isValid(admission, now: 0))
+        let admission = try #require(vault.playback.admission(ofTarget: path, now: 0))
+        #expect(admission.resource?.id == named.id && vault.playback.isValid(admission, now: 0))
         let reader = try await vault.read(fixture.url)
         _ = try await reader.next()
         let report = try await vault.keys.changeLocator()
@@ -31,16 +31,16 @@ struct LocatorTests {
         let newID = try await vault.name(MediaReference(fixture.url)).id
         #expect(newID != named.id && keyring.resourceID(cacheKey: [], locator: 1) == nil)
         // Who has the old name gets no loader by it: the name is made again.
-        #expect(!vault.isValid(admission, now: 0))
+        #expect(!vault.playback.isValid(admission, now: 0))
         #expect(throws: ResourceNames.renaming) { try vault.loaders.use(named) }
-        #expect(vault.held(named, range: .whole) == nil)
-        #expect(try await vault.read(named, range: .whole).range == 0..<length)
-        #expect(try await vault.summary(of: fixture.url)?.isComplete == true)
+        #expect(vault.playback.held(named, range: .whole) == nil)
+        #expect(try await vault.playback.read(named, range: .whole).range == 0..<length)
+        #expect(try await vault.titles.summary(of: fixture.url)?.isComplete == true)
         #expect(try await fixture.read(vault) == 0..<length)
         await vault.close()
         let again = try await fixture.open(mode: .offline)
         #expect(try await fixture.read(again) == 0..<length)
-        for try await step in again.verify() where step.report != nil { #expect(step.report?.isSound == true) }
+        for try await step in again.checks.verify() where step.report != nil { #expect(step.report?.isSound == true) }
         await again.close()
         #expect(fixture.bytesSent == length)
     }
@@ -55,7 +55,7 @@ struct LocatorTests {
         _ = try await vault.keys.changeLocator()
         #expect(vault.tokens.reference(ofTarget: path, now: 0) == nil)
         for reference in [mine, MediaReference(fixture.url)] {
-            #expect(try await vault.summary(of: reference)?.isComplete == true)
+            #expect(try await vault.titles.summary(of: reference)?.isComplete == true)
             #expect(try await fixture.bytes(vault, reference) == length)
         }
         await vault.close()

@@ -100,7 +100,7 @@ struct ResealTests {
         let (fixture, vault) = try await filled()
         var last: ResealProgress?
         for try await step in vault.keys.reseal(bytesPerSecond: 20_000_000) {
-            if last == nil { _ = try await vault.remove(MediaReference(fixture.url)) }
+            if last == nil { _ = try await vault.titles.remove(MediaReference(fixture.url)) }
             last = step
         }
         #expect(last?.report?.resources == 0 && last?.report?.problems == 0)

@@ -43,7 +43,7 @@ struct ShredTests {
         #expect(report.outcome == .destroyed && report.generation == 2)
         #expect(report.titles.map(\.error) == [nil] && (report.titles[0].bytes ?? 0) > 3_000_000)
         #expect(try files(holding: key).isEmpty)
-        #expect(try await vault.summary(of: fixture.url) == nil && fixture.segmentFiles.isEmpty)
+        #expect(try await vault.titles.summary(of: fixture.url) == nil && fixture.segmentFiles.isEmpty)
         let audit = try await vault.keys.audit()
         #expect(audit.isSound && audit.receipts.map(\.act) == [.rotate, .retire, .shred])
         #expect(audit.receipts.last?.outcome == .destroyed)
@@ -56,7 +56,7 @@ struct ShredTests {
         let other = MediaReference(fixture.origin.url("/other.mp4"))
         #expect(try await fixture.bytes(vault, other) == 3_000_000)
         _ = try await vault.keys.shred([MediaReference(fixture.url)])
-        #expect(try await vault.summary(of: other)?.generation == 2)
+        #expect(try await vault.titles.summary(of: other)?.generation == 2)
         await vault.close()
         let again = try await fixture.open(mode: .offline)
         #expect(try await fixture.bytes(again, other) == 3_000_000)
@@ -81,7 +81,7 @@ struct ShredTests {
         let error = await #expect(throws: VaultError.self) { while try await reader.next() != nil {} }
         #expect(error?.code == .removed)
         #expect(try await fixture.read(vault) == 0..<3_000_000)
-        #expect(try await vault.summary(of: fixture.url)?.generation == 2)
+        #expect(try await vault.titles.summary(of: fixture.url)?.generation == 2)
         await vault.close()
     }
 
@@ -115,7 +115,7 @@ struct ShredTests {
         #expect(report.resources == 1 && report.bytes == 3_000_000)
         let again = try await fixture.open(mode: .offline)
         #expect(try await fixture.bytes(again, other) == 3_000_000)
-        #expect(try await again.summary(of: fixture.url) == nil)
+        #expect(try await again.titles.summary(of: fixture.url) == nil)
         await again.close()
     }
 

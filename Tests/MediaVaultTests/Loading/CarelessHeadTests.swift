@@ -126,7 +126,7 @@ struct CarelessHeadTests {
         let other = try await gone.open()
         let error = await #expect(throws: VaultError.self) { try await other.head(of: gone.url) }
         #expect(error?.code == .refused && error?.originStatus == 404)
-        #expect(try await other.summary(of: gone.url) == nil)
+        #expect(try await other.titles.summary(of: gone.url) == nil)
         await other.close()
     }
 

@@ -245,13 +245,13 @@ struct FreshnessTests {
     func pinned() async throws {
         let fixture = try await FreshFixture(cacheControl: "no-cache")
         let vault = try await fixture.filled()
-        try await vault.pin(MediaReference(fixture.url))
+        try await vault.titles.pin(MediaReference(fixture.url))
         fixture.clock.advance(by: 1_000_000)
         #expect(try await !vault.read(fixture.url).isStale && fixture.origin.exchanges.count == 1)
         await vault.close()
         let again = try await fixture.open()
         #expect(try await !again.read(fixture.url).isStale && fixture.origin.exchanges.count == 1)
-        try await again.unpin(MediaReference(fixture.url))
+        try await again.titles.unpin(MediaReference(fixture.url))
         #expect(try await !again.read(fixture.url).isStale && fixture.origin.exchanges.count == 2)
         await again.close()
     }

@@ -54,7 +54,7 @@ struct InvalidResponseTests {
         #expect(reception.error.map { $0.message.contains("127.0.0.1") && !$0.message.contains("\n") } == true)
         #expect(fixture.origin.exchanges.count <= most(lie))
         #expect(most(lie) > 2 || Set(fixture.ranges).count == fixture.ranges.count)
-        #expect(try await vault.summary(of: fixture.url) == nil)
+        #expect(try await vault.titles.summary(of: fixture.url) == nil)
         // A later valid response is accepted.
         fixture.origin.answer { [resource = fixture.resource] in resource.answer(to: $0) }
         #expect(try await fixture.read(vault) == 0..<Lie.length)

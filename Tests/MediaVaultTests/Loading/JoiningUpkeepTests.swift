@@ -30,7 +30,7 @@ extension Vault {
     /// Returns whether a check finds no damage.
     func isSound() async throws -> Bool {
         var last: VerifyReport?
-        for try await step in verify() { last = step.report ?? last }
+        for try await step in checks.verify() { last = step.report ?? last }
         return last?.isSound == true
     }
 
@@ -137,7 +137,7 @@ struct JoiningUpkeepTests {
         }
         let isRemoved = Locked(false)
         async let removal: Int64 = {
-            let bytes = try await vault.remove(MediaReference(fixture.url(1, 200_000)))
+            let bytes = try await vault.titles.remove(MediaReference(fixture.url(1, 200_000)))
             isRemoved.withLock { $0 = true }
             return bytes
         }()

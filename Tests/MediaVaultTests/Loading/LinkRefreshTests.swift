@@ -103,8 +103,8 @@ struct LinkRefreshTests {
         await vault.close()
 
         let again = try await signed.open(refreshingTo: "3")
-        #expect(try await again.summary(of: signed.reference("9"))?.url == signed.url("2").absoluteString)
-        #expect(try await again.summary(of: signed.reference("9"))?.bytes == length)
+        #expect(try await again.titles.summary(of: signed.reference("9"))?.url == signed.url("2").absoluteString)
+        #expect(try await again.titles.summary(of: signed.reference("9"))?.bytes == length)
         await again.close()
     }
 
@@ -114,7 +114,7 @@ struct LinkRefreshTests {
         let vault = try await signed.open(refreshingTo: "2")
         signed.change(to: "2")
         for try await _ in vault.download(signed.reference("1")) {}
-        #expect(try await vault.summary(of: signed.reference("1"))?.bytes == length)
+        #expect(try await vault.titles.summary(of: signed.reference("1"))?.bytes == length)
         #expect(signed.asked.count == 1)
         await vault.close()
     }

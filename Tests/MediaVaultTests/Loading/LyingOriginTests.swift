@@ -126,7 +126,7 @@ private struct LyingRound {
         var complete = 0
         for target in Self.targets {
             let url = fixture.origin.url(target)
-            guard let summary = try await vault.summary(of: url) else { continue }
+            guard let summary = try await vault.titles.summary(of: url) else { continue }
             var versions = lying.versions(of: target)
             if summary.isComplete {
                 complete += 1

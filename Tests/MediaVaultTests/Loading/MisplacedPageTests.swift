@@ -48,12 +48,12 @@ struct MisplacedPageTests {
             #expect(error?.code == .notMedia && error?.hint == .anyType)
             #expect(error?.message.contains("/480-2.ts") == true && error?.message.contains("secret") == false)
             #expect(error?.message.contains("text/html") == true || error?.message.contains("xhtml") == true)
-            #expect(try await vault.summary(of: part) == nil, "something of the page was kept")
-            #expect(try await vault.summary(of: url)?.title?.isComplete == false)
+            #expect(try await vault.titles.summary(of: part) == nil, "something of the page was kept")
+            #expect(try await vault.titles.summary(of: url)?.title?.isComplete == false)
         }
         fixture.origin.answer { TitleFixture.answer(to: $0) }
         try await TitleFixture.download(url, into: vault, options)
-        #expect(try await vault.summary(of: url)?.title?.isComplete == true)
+        #expect(try await vault.titles.summary(of: url)?.title?.isComplete == true)
         await vault.close()
     }
 
@@ -71,11 +71,11 @@ struct MisplacedPageTests {
                 try await TitleFixture.download(url, into: vault, options)
             }
             #expect(error?.code == .notMedia && error?.message.contains("/480.m3u8") == true)
-            #expect(try await vault.summary(of: fixture.origin.url("/480.m3u8")) == nil)
+            #expect(try await vault.titles.summary(of: fixture.origin.url("/480.m3u8")) == nil)
         }
         fixture.origin.answer { TitleFixture.answer(to: $0) }
         try await TitleFixture.download(url, into: vault, options)
-        #expect(try await vault.summary(of: url)?.title?.isComplete == true)
+        #expect(try await vault.titles.summary(of: url)?.title?.isComplete == true)
         await vault.close()
     }
 
@@ -97,7 +97,7 @@ struct MisplacedPageTests {
         }
         #expect(error?.message.hasPrefix("1 of ") == true, "the key is no page")
         try await TitleFixture.download(url, into: vault)
-        #expect(try await vault.summary(of: url)?.title?.isComplete == true)
+        #expect(try await vault.titles.summary(of: url)?.title?.isComplete == true)
         await vault.close()
     }
 
@@ -183,7 +183,7 @@ struct MisplacedPageTests {
             #expect(error?.code == .notMedia && error?.hint == .anyType)
             #expect(error?.message.contains("not media: its type is \(answer.type)") == true)
             #expect(fixture.origin.exchanges.count > before, "the origin was not asked")
-            #expect(try await vault.summary(of: fixture.url) == nil, "a title was kept")
+            #expect(try await vault.titles.summary(of: fixture.url) == nil, "a title was kept")
             #expect(try await vault.status().bytes == 0, "bytes were kept")
         }
         fixture.origin.answer { film.answer(to: $0) }
@@ -201,17 +201,17 @@ struct MisplacedPageTests {
             await #expect(throws: VaultError.self) {
                 try await TitleFixture.download(fixture.url, into: vault, options)
             }
-            #expect(try await vault.summary(of: fixture.url)?.isComplete == true)
+            #expect(try await vault.titles.summary(of: fixture.url)?.isComplete == true)
         }
         for try await _ in try await vault.read(fixture.url) {}
         // Waits until the bytes are durable.
         while try await vault.status().bytes < 5000 { try await Task.sleep(for: .milliseconds(20)) }
-        try await vault.setMode(.offline, for: fixture.url)
+        try await vault.titles.setMode(.offline, for: fixture.url)
         try await refuse()
-        try await vault.setMode(nil, for: fixture.url)
-        try await vault.pin(MediaReference(fixture.url))
+        try await vault.titles.setMode(nil, for: fixture.url)
+        try await vault.titles.pin(MediaReference(fixture.url))
         try await refuse()
-        try await vault.remove(MediaReference(fixture.url))
+        try await vault.titles.remove(MediaReference(fixture.url))
         try await TitleFixture.download(fixture.url, into: vault)
         try await refuse()
         await vault.close()
@@ -231,7 +231,7 @@ struct MisplacedPageTests {
             try await TitleFixture.download(fixture.url, into: vault, options)
         }
         #expect(error?.code == .notMedia && error?.message.contains("text/html") == true)
-        #expect(try await vault.summary(of: fixture.url) == nil)
+        #expect(try await vault.titles.summary(of: fixture.url) == nil)
         await vault.close()
     }
 }

@@ -32,7 +32,7 @@ struct ModeTests {
     func preferVault(isOfVault: Bool) async throws {
         let fixture = try await partlyHeld()
         let vault = try await fixture.open(mode: isOfVault ? .preferVault : nil)
-        if !isOfVault { try await vault.setMode(.preferVault, for: fixture.url) }
+        if !isOfVault { try await vault.titles.setMode(.preferVault, for: fixture.url) }
         let reader = try await vault.read(fixture.url, range: .closed(first: 0, last: 99_999))
         #expect(reader.staleness == .preferVault && fixture.origin.exchanges.count == 1)
         #expect(try await fixture.vault.read(vault, .from(100_000)) == 100_000..<200_000)
@@ -45,7 +45,7 @@ struct ModeTests {
     func offline() async throws {
         let fixture = try await partlyHeld()
         let vault = try await fixture.open()
-        try await vault.setMode(.offline, for: fixture.url)
+        try await vault.titles.setMode(.offline, for: fixture.url)
         let reader = try await vault.read(fixture.url, range: .from(50_000))
         #expect(reader.range == 50_000..<100_000 && reader.isShortened && reader.staleness == .offline)
         let error = await #expect(throws: VaultError.self) { try await vault.read(fixture.url, range: .from(100_000)) }
@@ -80,22 +80,22 @@ struct ModeTests {
     func rests() async throws {
         let fixture = try await partlyHeld()
         let vault = try await fixture.open()
-        #expect(try await vault.mode(of: fixture.url) == nil)
-        try await vault.setMode(.preferVault, for: fixture.url)
+        #expect(try await vault.titles.mode(of: fixture.url) == nil)
+        try await vault.titles.setMode(.preferVault, for: fixture.url)
         // An unknown title can have a mode as well.
-        try await vault.setMode(.noStore, for: fixture.origin.url("/private.mp4"))
+        try await vault.titles.setMode(.noStore, for: fixture.origin.url("/private.mp4"))
         await vault.close()
         for (_, content) in try files(of: fixture) {
             #expect(content.range(of: Data("prefer-vault".utf8)) == nil)
             #expect(content.range(of: Data("no-store".utf8)) == nil)
         }
         let again = try await fixture.open()
-        #expect(try await again.mode(of: fixture.url) == .preferVault)
+        #expect(try await again.titles.mode(of: fixture.url) == .preferVault)
         #expect(try await fixture.vault.read(again, .closed(first: 0, last: 99_999)) == 0..<100_000)
         #expect(fixture.origin.exchanges.count == 1)
         #expect(try await again.read(fixture.origin.url("/private.mp4")).bypass == .mode)
-        try await again.setMode(nil, for: fixture.url)
-        #expect(try await again.mode(of: fixture.url) == nil)
+        try await again.titles.setMode(nil, for: fixture.url)
+        #expect(try await again.titles.mode(of: fixture.url) == nil)
         await again.close()
     }
 
@@ -103,17 +103,17 @@ struct ModeTests {
     func staysEvicted() async throws {
         let fixture = try await partlyHeld()
         let first = try await fixture.open()
-        try await first.setMode(.preferVault, for: fixture.url)
+        try await first.titles.setMode(.preferVault, for: fixture.url)
         await first.close()
         let vault = try await fixture.open()
-        #expect(try await vault.prune(StorageLimits(maxSize: 1)).segments > 0)
-        #expect(try await vault.summary(of: fixture.url)?.held.isEmpty == true)
-        #expect(try await vault.mode(of: fixture.url) == .preferVault)
+        #expect(try await vault.space.prune(StorageLimits(maxSize: 1)).segments > 0)
+        #expect(try await vault.titles.summary(of: fixture.url)?.held.isEmpty == true)
+        #expect(try await vault.titles.mode(of: fixture.url) == .preferVault)
         // Pruning by age considers the resource as well, and finishes.
         fixture.clock.advance(by: 100_000)
-        #expect(try await vault.prune(StorageLimits(maxAge: 3600)).resources == 0)
-        try await vault.setMode(nil, for: fixture.url)
-        #expect(try await vault.mode(of: fixture.url) == nil)
+        #expect(try await vault.space.prune(StorageLimits(maxAge: 3600)).resources == 0)
+        try await vault.titles.setMode(nil, for: fixture.url)
+        #expect(try await vault.titles.mode(of: fixture.url) == nil)
         await vault.close()
     }
 
@@ -121,19 +121,19 @@ struct ModeTests {
     func setting() async throws {
         let fixture = try await FreshFixture()
         let vault = try await fixture.open()
-        #expect(vault.mode == .online)
-        try await vault.setMode(.offline)
+        #expect(vault.settings.mode == .online)
+        try await vault.settings.setMode(.offline)
         let error = await #expect(throws: VaultError.self) { try await vault.read(fixture.url) }
         #expect(error?.code == .notHeld, "the mode applies at once")
         await vault.close()
         let again = try await fixture.open()
-        #expect(again.mode == .offline)
-        #expect(try await again.modeSetting() == .offline)
+        #expect(again.settings.mode == .offline)
+        #expect(try await again.settings.ownMode() == .offline)
         await again.close()
         let online = try await fixture.open(mode: .online)
         #expect(try await fixture.vault.read(online) == 0..<200_000)
-        try await online.setMode(nil)
-        #expect(try await online.modeSetting() == nil)
+        try await online.settings.setMode(nil)
+        #expect(try await online.settings.ownMode() == nil)
         await online.close()
     }
 
@@ -150,7 +150,7 @@ struct ModeTests {
         let reader = try await vault.read(fixture.url)
         var position: Int64 = 0
         while position < 65_536, let bytes = try await reader.next() { position += Int64(bytes.count) }
-        try await vault.setMode(.offline, for: fixture.url)
+        try await vault.titles.setMode(.offline, for: fixture.url)
         let error = await #expect(throws: VaultError.self) { while try await reader.next() != nil {} }
         #expect(error?.code == .notHeld && error?.firstMissing == 65_536)
         // Bytes that come before the transfer has ended are kept, too.
@@ -159,7 +159,7 @@ struct ModeTests {
         withExtendedLifetime(lease) {}
         gate.open()
         // Back online, only the rest is fetched.
-        try await vault.setMode(nil, for: fixture.url)
+        try await vault.titles.setMode(nil, for: fixture.url)
         #expect(try await fixture.vault.read(vault) == 0..<200_000)
         #expect(fixture.vault.ranges.last == "bytes=65536-")
         await vault.close()
@@ -169,9 +169,9 @@ struct ModeTests {
     func storesAgain() async throws {
         let fixture = try await FreshFixture()
         let vault = try await fixture.open()
-        try await vault.setMode(.noStore)
+        try await vault.settings.setMode(.noStore)
         #expect(try await fixture.vault.read(vault, .closed(first: 0, last: 9999)) == 0..<10_000)
-        try await vault.setMode(nil)
+        try await vault.settings.setMode(nil)
         #expect(try await fixture.vault.read(vault) == 0..<200_000)
         await vault.close()
         let again = try await fixture.open()
@@ -183,8 +183,10 @@ struct ModeTests {
     func ownerOnly() async throws {
         let fixture = try await FreshFixture()
         let vault = try await fixture.vault.open(.reader)
-        let first = await #expect(throws: VaultError.self) { try await vault.setMode(.online) }
-        let second = await #expect(throws: VaultError.self) { try await vault.setMode(.online, for: fixture.url) }
+        let first = await #expect(throws: VaultError.self) { try await vault.settings.setMode(.online) }
+        let second = await #expect(throws: VaultError.self) {
+            try await vault.titles.setMode(.online, for: fixture.url)
+        }
         #expect(first?.code == .owned && second?.code == .owned)
         await vault.close()
     }

@@ -153,9 +153,9 @@ struct NodesTests {
     func byOperator() async throws {
         let fixture = try await fixture(Self.namings[0])
         let vault = try await fixture.open()
-        var policy = try await vault.keyPolicy()
+        var policy = try await vault.settings.keyPolicy()
         try policy.ignoreEntityTag(of: "127.0.0.1")
-        try await vault.setKeyPolicy(policy)
+        try await vault.settings.setKeyPolicy(policy)
         for first in [0, 300_000, 600_000] as [Int64] {
             #expect(
                 try await fixture.read(vault, .closed(first: first, last: first + 39_999)) == first..<first + 40_000)
@@ -165,12 +165,12 @@ struct NodesTests {
         await vault.close()
         // The setting is sealed with the others.
         let again = try await fixture.open()
-        #expect(try await again.keyPolicy().ignoreEntityTag == ["127.0.0.1"])
+        #expect(try await again.settings.keyPolicy().ignoreEntityTag == ["127.0.0.1"])
         #expect(try await fixture.read(again) == 0..<Self.length && fixture.bytesSent == Self.length)
-        policy = try await again.keyPolicy()
+        policy = try await again.settings.keyPolicy()
         try policy.ignoreEntityTag(of: "127.0.0.1", false)
-        try await again.setKeyPolicy(policy)
-        #expect(try await again.keyPolicy().ignoreEntityTag.isEmpty)
+        try await again.settings.setKeyPolicy(policy)
+        #expect(try await again.settings.keyPolicy().ignoreEntityTag.isEmpty)
         await again.close()
     }
 }

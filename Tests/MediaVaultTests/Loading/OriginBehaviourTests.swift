@@ -130,7 +130,7 @@ struct OriginBehaviourTests {
         let vault = try await fixture.open()
         let error = await #expect(throws: VaultError.self) { try await vault.read(fixture.url) }
         #expect(error?.code == .refused && error?.originStatus == status && error?.retryAfter == 7)
-        #expect(try await vault.summary(of: fixture.url) == nil)
+        #expect(try await vault.titles.summary(of: fixture.url) == nil)
         await vault.close()
     }
 

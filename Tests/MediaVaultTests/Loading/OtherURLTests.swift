@@ -17,9 +17,9 @@ struct OtherURLTests {
     }
 
     private static func setPolicy(_ vault: Vault, _ change: (inout KeyPolicy) throws -> Void) async throws {
-        var policy = try await vault.keyPolicy()
+        var policy = try await vault.settings.keyPolicy()
         try change(&policy)
-        try await vault.setKeyPolicy(policy)
+        try await vault.settings.setKeyPolicy(policy)
     }
 
     /// Reads a range; returns nil if the reader was told that the content changed.

@@ -31,7 +31,7 @@ struct RedirectedOriginTests {
         let targets = fixture.origin.exchanges.filter { $0.request.method == "GET" }.map(\.request.target)
         #expect(targets.count == 4 && targets[0] == "/film.mp4" && targets[2] == "/film.mp4")
         #expect(targets[1] != targets[3] && !targets[1].contains("#"))
-        #expect(try await vault.summary(of: fixture.url)?.url == fixture.url.absoluteString)
+        #expect(try await vault.titles.summary(of: fixture.url)?.url == fixture.url.absoluteString)
         #expect(try await vault.status().resources == 1)
         await vault.close()
     }

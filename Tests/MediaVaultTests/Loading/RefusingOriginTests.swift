@@ -21,7 +21,7 @@ struct RefusingOriginTests {
         let reception = await fixture.receive(vault)
         #expect(reception.error?.code == .refused && reception.error?.originStatus == status)
         #expect(reception.bytes.isEmpty && fixture.origin.exchanges.count == 1)
-        #expect(try await vault.summary(of: fixture.url) == nil)
+        #expect(try await vault.titles.summary(of: fixture.url) == nil)
         await vault.close()
     }
 

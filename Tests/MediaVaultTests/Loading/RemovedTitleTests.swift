@@ -33,8 +33,8 @@ struct RemovedTitleTests {
     ///
     /// - Returns: whether it opens anything.
     private func plays(_ vault: Vault) async throws -> Bool {
-        guard let admission = vault.admission(ofTarget: target(vault), now: clock.now) else { return false }
-        for try await _ in try await vault.read(#require(admission.resource), range: .whole) {}
+        guard let admission = vault.playback.admission(ofTarget: target(vault), now: clock.now) else { return false }
+        for try await _ in try await vault.playback.read(#require(admission.resource), range: .whole) {}
         return true
     }
 
@@ -44,27 +44,27 @@ struct RemovedTitleTests {
     func owner(isShredded: Bool, wantsLink: Bool) async throws {
         let vault = try await open()
         try await fetch(vault)
-        let old = try #require(vault.admission(ofTarget: target(vault), now: clock.now))
+        let old = try #require(vault.playback.admission(ofTarget: target(vault), now: clock.now))
         let resource = try #require(old.resource)
         #expect(try await plays(vault), "premise")
         if isShredded {
             _ = try await vault.keys.shred([MediaReference(fixture.url)])
         } else {
-            try await vault.remove(MediaReference(fixture.url))
+            try await vault.titles.remove(MediaReference(fixture.url))
         }
         let asked = fixture.origin.exchanges.count
-        #expect(try await !plays(vault) && !vault.isValid(old, now: clock.now))
+        #expect(try await !plays(vault) && !vault.playback.isValid(old, now: clock.now))
         // Who was let in just before is refused, too.
-        let late = await #expect(throws: VaultError.self) { try await vault.read(resource, range: .whole) }
+        let late = await #expect(throws: VaultError.self) { try await vault.playback.read(resource, range: .whole) }
         #expect(late?.code == .removed && fixture.origin.exchanges.count == asked)
-        #expect(try await vault.summary(of: fixture.url) == nil)
+        #expect(try await vault.titles.summary(of: fixture.url) == nil)
         if wantsLink {
-            _ = try await vault.playbackPath(for: MediaReference(fixture.url), expires: 4_000_000_000)
+            _ = try await vault.access.playbackPath(for: MediaReference(fixture.url), expires: 4_000_000_000)
         } else {
             try await fetch(vault)
         }
         #expect(try await plays(vault))
-        #expect(try await vault.summary(of: fixture.url) != nil)
+        #expect(try await vault.titles.summary(of: fixture.url) != nil)
         await vault.close()
     }
 
@@ -72,7 +72,7 @@ struct RemovedTitleTests {
     func restart() async throws {
         var vault = try await open()
         try await fetch(vault)
-        try await vault.remove(MediaReference(fixture.url))
+        try await vault.titles.remove(MediaReference(fixture.url))
         await vault.close()
         vault = try await open()
         clock.advance(by: 59)
@@ -83,7 +83,7 @@ struct RemovedTitleTests {
         await vault.runPeriodicWork(now: .now)
         #expect(try vault.store.index.settings().removals.isEmpty)
         // A clock that is set back does not begin the minute again.
-        try await vault.remove(MediaReference(fixture.url))
+        try await vault.titles.remove(MediaReference(fixture.url))
         clock.advance(by: -3600)
         #expect(try await plays(vault))
         await vault.close()
@@ -93,7 +93,7 @@ struct RemovedTitleTests {
     func storedAgain() async throws {
         var vault = try await open()
         try await fetch(vault)
-        try await vault.remove(MediaReference(fixture.url))
+        try await vault.titles.remove(MediaReference(fixture.url))
         let noted = try vault.store.index.settings().removals
         try await fetch(vault)
         await vault.close()

@@ -22,7 +22,7 @@ struct RenewalTests {
         let vault = try await fixture.open()
         var policy = KeyPolicy()
         try policy.ignore(["token"])
-        try await vault.setKeyPolicy(policy)
+        try await vault.settings.setKeyPolicy(policy)
         return (fixture, vault, good)
     }
 
@@ -53,7 +53,7 @@ struct RenewalTests {
         #expect(position == length && fixture.bytesSent >= length)
         #expect(fixture.origin.exchanges.map(\.request.target).dropFirst().allSatisfy { $0.hasSuffix("token=2") })
         #expect(try await vault.status().bytesFetched == length)
-        #expect(try await vault.summary(of: url(fixture, 9))?.url == url(fixture, 2).absoluteString)
+        #expect(try await vault.titles.summary(of: url(fixture, 9))?.url == url(fixture, 2).absoluteString)
         await vault.close()
     }
 
@@ -70,7 +70,7 @@ struct RenewalTests {
         await vault.close()
 
         let again = try await fixture.open()
-        #expect(try await again.summary(of: url(fixture, 1))?.url == url(fixture, 2).absoluteString)
+        #expect(try await again.titles.summary(of: url(fixture, 1))?.url == url(fixture, 2).absoluteString)
         await again.close()
     }
 
@@ -85,7 +85,7 @@ struct RenewalTests {
         await vault.close()
         good.set([2])
         let again = try await fixture.open()
-        #expect(try await again.summary(of: url(fixture, 1))?.url.hasSuffix("token=2") == true)
+        #expect(try await again.titles.summary(of: url(fixture, 1))?.url.hasSuffix("token=2") == true)
         #expect(try await fixture.bytes(again, MediaReference(url(fixture, 1))) == length)
         await again.close()
     }
@@ -102,7 +102,7 @@ struct RenewalTests {
         }
         #expect(error?.code == .refused && error?.originStatus == 403)
         #expect(fixture.origin.exchanges.count == before + 2)
-        #expect(try await vault.summary(of: url(fixture, 1))?.bytes ?? 0 <= 100)
+        #expect(try await vault.titles.summary(of: url(fixture, 1))?.bytes ?? 0 <= 100)
         await vault.close()
     }
 }

@@ -39,7 +39,7 @@ struct SlowOriginTests {
         let vault = try await fixture.openHasty(stall: .seconds(1))
         let reception = await fixture.receive(vault)
         #expect(reception.error?.code == .unreachable && fixture.origin.exchanges.count == 1)
-        #expect(try await vault.summary(of: fixture.url) == nil)
+        #expect(try await vault.titles.summary(of: fixture.url) == nil)
         await vault.close()
     }
 

@@ -17,12 +17,12 @@ struct DerivedReachTests {
         let vault = try await fixture.open()
         var policy = KeyPolicy()
         try policy.allow("127.0.0.1")
-        try await vault.setKeyPolicy(policy)
+        try await vault.settings.setKeyPolicy(policy)
         for range in [RequestedRange.closed(first: 0, last: 199_999), .from(200_000)] {
             let reader = try await vault.read(Self.derived(fixture), range: range)
             while try await reader.next() != nil {}
         }
-        try await vault.setKeyPolicy(KeyPolicy())
+        try await vault.settings.setKeyPolicy(KeyPolicy())
         await vault.close()
         #expect(fixture.bytesSent == 400_000)
         return fixture
@@ -109,10 +109,10 @@ struct DerivedReachTests {
             #expect(expected.code == (mode == .online ? .invalidResponse : .notHeld))
             let refused = try await Self.refusal(vault, Self.derived(fixture))
             #expect(refused == expected)
-            #expect(try await vault.heldRanges(of: Self.derived(fixture)).isEmpty)
+            #expect(try await vault.titles.heldRanges(of: Self.derived(fixture)).isEmpty)
             #expect(try await fixture.bytes(vault, MediaReference(fixture.url)) == 400_000)
             let resource = try await vault.name(Self.derived(fixture))
-            #expect(vault.held(resource, range: .from(0)) == nil, "not even now that it is in use")
+            #expect(vault.playback.held(resource, range: .from(0)) == nil, "not even now that it is in use")
             #expect(try await Self.refusal(vault, Self.derived(fixture)) == expected)
             await vault.close()
         }
@@ -125,7 +125,7 @@ struct DerivedReachTests {
         var policy = KeyPolicy()
         try policy.allow("127.0.0.1")
         for isAllowed in [true, false] {
-            try await vault.setKeyPolicy(isAllowed ? policy : KeyPolicy())
+            try await vault.settings.setKeyPolicy(isAllowed ? policy : KeyPolicy())
             #expect(try await (Self.refusal(vault, Self.derived(fixture)) == nil) == isAllowed)
         }
         await vault.close()

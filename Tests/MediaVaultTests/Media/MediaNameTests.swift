@@ -69,13 +69,13 @@ struct MediaNameTests {
         fixture.origin.answer(with: answer(Self.movie(scale: 600, 54_300)))
         let vault = try await fixture.open()
         for try await _ in try await vault.read(fixture.url) {}
-        #expect(try await vault.summary(of: fixture.url)?.duration == nil, "only what is fetched is looked into")
+        #expect(try await vault.titles.summary(of: fixture.url)?.duration == nil, "only what is fetched is looked into")
         for try await _ in vault.download(fixture.url) {}
-        #expect(try await vault.summary(of: fixture.url)?.duration == 90_500)
-        try await vault.remove(MediaReference(fixture.url))
+        #expect(try await vault.titles.summary(of: fixture.url)?.duration == 90_500)
+        try await vault.titles.remove(MediaReference(fixture.url))
         fixture.origin.answer(with: answer(Self.movie(scale: 1000, 1234)))
         for try await _ in vault.download(fixture.url) {}
-        #expect(try await vault.summary(of: fixture.url)?.duration == 1234)
+        #expect(try await vault.titles.summary(of: fixture.url)?.duration == 1234)
         await vault.close()
     }
 

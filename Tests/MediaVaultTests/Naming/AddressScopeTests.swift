@@ -27,7 +27,7 @@ struct AddressScopeTests {
         while try await reader.next() != nil {}
         await filling.close()  // A client may get bytes before they are durable.
         let vault = try await fixture.open()
-        #expect(try await vault.summary(of: secret)?.bytes == 100_000, "the plain URL names the private title")
+        #expect(try await vault.titles.summary(of: secret)?.bytes == 100_000, "the plain URL names the private title")
         let address = vault.tokens.playbackPath(for: trailer, expires: .max)
         let nested = vault.tokens.playbackPath(
             for: try MediaURL("http://127.0.0.1:8300" + vault.tokens.playbackPath(for: trailer, expires: .max)),
@@ -41,7 +41,7 @@ struct AddressScopeTests {
                 vault.tokens.reference(ofTarget: target.replacing("trailer", with: "private"), now: 0))
             #expect(other.url == secret)
             let named = try await vault.name(other)
-            #expect(vault.held(named, range: .closed(first: 0, last: 9)) == nil)
+            #expect(vault.playback.held(named, range: .closed(first: 0, last: 9)) == nil)
             for range in [RequestedRange.closed(first: 0, last: 9), .closed(first: 150_000, last: 150_009)] {
                 let error = await #expect(throws: VaultError.self) { try await vault.read(other, range: range) }
                 #expect(error?.originStatus == 401)
@@ -83,10 +83,10 @@ struct AddressScopeTests {
             ["Authorization": "Bearer one"], ["Authorization": "Bearer one", "Cookie": "profile=2"],
             ["Authorization": "Bearer one", "Cookie": "profile=1", "X-Tenant": "b"],
         ] {
-            #expect(try await vault.summary(of: reference(fields)) == nil)
+            #expect(try await vault.titles.summary(of: reference(fields)) == nil)
         }
         let same = reference(["cookie": "profile=1", "User-Agent": "me", "authorization": "Bearer one"])
-        #expect(try await vault.summary(of: same)?.isComplete == true)
+        #expect(try await vault.titles.summary(of: same)?.isComplete == true)
         await vault.close()
     }
 
@@ -102,11 +102,11 @@ struct AddressScopeTests {
         let vault = try await fixture.open()
         var policy = KeyPolicy()
         try policy.allow("127.0.0.1")
-        try await vault.setKeyPolicy(policy)
+        try await vault.settings.setKeyPolicy(policy)
         let reader = try await vault.read(derived, range: .closed(first: 0, last: 9))
         while try await reader.next() != nil {}
         #expect(fixture.origin.exchanges.last?.request.target == "/derived")
-        try await vault.setKeyPolicy(KeyPolicy())
+        try await vault.settings.setKeyPolicy(KeyPolicy())
         await vault.close()
         let again = try await fixture.open()
         let asked = fixture.origin.exchanges.count

@@ -44,7 +44,7 @@ struct CredentialTests {
         #expect(try await fixture.read(again) == 0..<length)
         await again.close()
         let held = try await fixture.open(.reader)
-        #expect(try await held.summary(of: fixture.url)?.isComplete == true)
+        #expect(try await held.titles.summary(of: fixture.url)?.isComplete == true)
         #expect(try await fixture.read(held) == 0..<length)
         await held.close()
     }
@@ -60,7 +60,7 @@ struct CredentialTests {
         #expect(fixture.bytesSent == 2 * length)
         let error = await #expect(throws: VaultError.self) { try await vault.read(fixture.url) }
         #expect(error?.originStatus == 401)
-        #expect(try await vault.summary(of: fixture.url) == nil)
+        #expect(try await vault.titles.summary(of: fixture.url) == nil)
         // A link for one user plays that user's copy, and contains none of the fields.
         let path = try vault.tokens.playbackPath(for: reference(fixture, "two"), expires: 4_000_000_000)
         let played = try #require(vault.tokens.reference(ofTarget: path, now: 0))
@@ -75,7 +75,7 @@ struct CredentialTests {
         let vault = try await fixture.open()
         #expect(try await fixture.read(vault, .closed(first: 0, last: 9)) == 0..<10)
         _ = try await read(vault, reference(fixture, "one"), .whole)
-        #expect(try await vault.summary(of: fixture.url)?.isComplete == false)
+        #expect(try await vault.titles.summary(of: fixture.url)?.isComplete == false)
         await vault.close()
     }
 
@@ -86,8 +86,8 @@ struct CredentialTests {
         let url = try MediaURL("http://one@127.0.0.1:\(fixture.origin.port)/film.mp4")
         _ = try await read(vault, MediaReference(url), .closed(first: 0, last: 99))
         let same = MediaReference(fixture.url, fields: HeaderFields(["authorization": "Basic b25lOg=="]))
-        #expect(try await vault.summary(of: same) != nil)
-        #expect(try await vault.summary(of: same)?.url == fixture.url.absoluteString)
+        #expect(try await vault.titles.summary(of: same) != nil)
+        #expect(try await vault.titles.summary(of: same)?.url == fixture.url.absoluteString)
         #expect(try await fixture.read(vault) == 0..<length)
         await vault.close()
     }
@@ -97,7 +97,7 @@ struct CredentialTests {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         let vault = try await fixture.open()
         func summary(_ fields: HeaderFields) async throws -> ResourceSummary? {
-            try await vault.summary(of: MediaReference(fixture.url, fields: fields))
+            try await vault.titles.summary(of: MediaReference(fixture.url, fields: fields))
         }
         _ = try await read(vault, MediaReference(fixture.url, fields: ["X-Token": "a"]), .whole)
         #expect(try await summary(["X-Token": "b"]) == nil)
@@ -145,7 +145,7 @@ struct CredentialTests {
         let secret = "Bearer one"
         let vault = try await fixture.open()
         _ = try await read(vault, reference(fixture, "one"), .whole)
-        let said = try await "\(String(describing: vault.summary(of: fixture.url))) \(reference(fixture, "one"))"
+        let said = try await "\(String(describing: vault.titles.summary(of: fixture.url))) \(reference(fixture, "one"))"
         #expect(!said.contains(secret))
         await vault.close()
         let files = try #require(FileManager.default.enumerator(atPath: fixture.place.folder)).compactMap {

@@ -12,7 +12,7 @@ struct TitleReferenceTests {
     private let length: Int64 = 300_000
 
     private func id(_ vault: Vault, _ reference: MediaReference) async throws -> TitleID {
-        try #require(try await vault.summary(of: reference)?.id)
+        try #require(try await vault.titles.summary(of: reference)?.id)
     }
 
     @Test("An id is the beginning of the resource id, and names the title for every call")
@@ -22,18 +22,18 @@ struct TitleReferenceTests {
         #expect(try await fixture.read(vault) == 0..<length)
         let id = try await id(vault, MediaReference(fixture.url))
         #expect(try await vault.name(MediaReference(fixture.url)).id.bytes.prefix(5).elementsEqual(id.resources.first))
-        let reference = try await vault.reference(of: id)
+        let reference = try await vault.titles.reference(of: id)
         #expect(reference.url == fixture.url && reference.contentID == nil)
-        try await vault.pin(reference)
-        let summary = try #require(try await vault.summary(of: fixture.url))
+        try await vault.titles.pin(reference)
+        let summary = try #require(try await vault.titles.summary(of: fixture.url))
         #expect(summary.resourceClass == "pinned" && summary.id == id && summary.contentID == nil)
         #expect(abs(summary.added.seconds - Int64(Date().timeIntervalSince1970)) < 600)
         #expect(summary.accessed.seconds % 3600 == 0)
-        #expect(try await vault.remove(reference) > 0)
-        let gone = await #expect(throws: VaultError.self) { try await vault.reference(of: id) }
+        #expect(try await vault.titles.remove(reference) > 0)
+        let gone = await #expect(throws: VaultError.self) { try await vault.titles.reference(of: id) }
         #expect(gone?.code == .notHeld && gone?.hint == .listTitles && gone?.message.contains(id.description) == true)
         // What still has the reference finds nothing by it, and stores nothing else under the id.
-        #expect(try await vault.summary(of: reference) == nil)
+        #expect(try await vault.titles.summary(of: reference) == nil)
         await vault.close()
     }
 
@@ -53,43 +53,45 @@ struct TitleReferenceTests {
         #expect(Set(ids).count == 4)
         var policy = KeyPolicy()
         try policy.ignore(["token"])
-        try await vault.setKeyPolicy(policy)
-        #expect(try await vault.summary(of: queried) == nil)
+        try await vault.settings.setKeyPolicy(policy)
+        #expect(try await vault.titles.summary(of: queried) == nil)
         let sent = fixture.bytesSent
         for (id, original) in zip(ids, [mine, yours, named, queried]) {
-            let reference = try await vault.reference(of: id)
+            let reference = try await vault.titles.reference(of: id)
             #expect(reference.url == original.url && reference.contentID == original.contentID)
             #expect(reference.fields.fields.isEmpty)
-            #expect(try await vault.summary(of: reference)?.id == id)
+            #expect(try await vault.titles.summary(of: reference)?.id == id)
             #expect(try await fixture.bytes(vault, reference) == length)
         }
         #expect(fixture.bytesSent == sent)
         // Fields of another user must not bring their bytes into this user's title.
-        var (right, wrong) = (try await vault.reference(of: ids[0]), try await vault.reference(of: ids[0]))
+        var (right, wrong) = (
+            try await vault.titles.reference(of: ids[0]), try await vault.titles.reference(of: ids[0])
+        )
         (right.fields, wrong.fields) = (mine.fields, yours.fields)
         let other = wrong
         let error = await #expect(throws: VaultError.self) { try await vault.name(other) }
         #expect(error?.code == .notHeld)
-        #expect(try await vault.summary(of: right)?.id == ids[0])
+        #expect(try await vault.titles.summary(of: right)?.id == ids[0])
         // A link plays the title that it was made for; one that would play another is not made.
         for id in ids[..<3] {
-            let path = try await vault.playbackPath(for: vault.reference(of: id), expires: 4_000_000_000)
+            let path = try await vault.access.playbackPath(for: vault.titles.reference(of: id), expires: 4_000_000_000)
             let linked = try #require(vault.tokens.reference(ofTarget: path, now: 0))
-            #expect(try await vault.summary(of: linked)?.id == id)
+            #expect(try await vault.titles.summary(of: linked)?.id == id)
         }
-        let renamed = try await vault.reference(of: ids[3])
+        let renamed = try await vault.titles.reference(of: ids[3])
         let policyError = await #expect(throws: VaultError.self) {
-            try await vault.playbackPath(for: renamed, expires: 4_000_000_000)
+            try await vault.access.playbackPath(for: renamed, expires: 4_000_000_000)
         }
         #expect(policyError?.code == .invalidArgument)
         // A title that is gone is not mistaken for the one that its URL means then.
         let plain = MediaReference(fixture.url)
         #expect(try await fixture.bytes(vault, plain) == length)
-        let gone = try await vault.reference(of: id(vault, plain))
-        try await vault.remove(yours)
-        try await vault.remove(gone)
-        #expect(try await vault.summary(of: plain)?.id == ids[0])
-        #expect(try await vault.summary(of: gone) == nil)
+        let gone = try await vault.titles.reference(of: id(vault, plain))
+        try await vault.titles.remove(yours)
+        try await vault.titles.remove(gone)
+        #expect(try await vault.titles.summary(of: plain)?.id == ids[0])
+        #expect(try await vault.titles.summary(of: gone) == nil)
         await vault.close()
     }
 
@@ -103,7 +105,7 @@ struct TitleReferenceTests {
         _ = try vault.store.resources.add(
             named.id, url: fixture.url.absoluteString, cacheKey: named.key.bytes, resourceClass: .cache, isDerived: true
         )
-        #expect(try await vault.reference(of: TitleID(of: named.id)).isDerived)
+        #expect(try await vault.titles.reference(of: TitleID(of: named.id)).isDerived)
         await vault.close()
     }
 
@@ -118,17 +120,17 @@ struct TitleReferenceTests {
             #expect(try await fixture.bytes(vault, reference) == length)
             ids.append(try await id(vault, reference))
         }
-        let stale = try await vault.reference(of: ids[2])
+        let stale = try await vault.titles.reference(of: ids[2])
         for locator in 2...3 {
             _ = try await vault.keys.changeLocator()
             #expect(vault.store.index.locator == locator)
             for (id, reference) in zip(ids, others) {
                 let resource = try await vault.name(reference).id
                 #expect(TitleID(of: resource) != id)
-                #expect(try await vault.summary(of: reference)?.id == id)
-                #expect(try await vault.name(vault.reference(of: id)).id == resource)
+                #expect(try await vault.titles.summary(of: reference)?.id == id)
+                #expect(try await vault.name(vault.titles.reference(of: id)).id == resource)
                 // The new beginning is not an id, too.
-                await #expect(throws: VaultError.self) { try await vault.reference(of: TitleID(of: resource)) }
+                await #expect(throws: VaultError.self) { try await vault.titles.reference(of: TitleID(of: resource)) }
             }
         }
         // A reference from before may name what is not there any more.
@@ -137,17 +139,17 @@ struct TitleReferenceTests {
         #expect(try await fixture.bytes(vault, new) == length)
         let newID = try await id(vault, new)
         #expect(try await TitleID(of: vault.name(new).id) == newID)
-        #expect(try await vault.name(vault.reference(of: newID)).id == vault.name(new).id)
+        #expect(try await vault.name(vault.titles.reference(of: newID)).id == vault.name(new).id)
         for try await _ in vault.keys.reseal() {}
         #expect(try await id(vault, mine) == ids[2])
-        try await vault.remove(others[1])
-        await #expect(throws: VaultError.self) { try await vault.reference(of: ids[1]) }
+        try await vault.titles.remove(others[1])
+        await #expect(throws: VaultError.self) { try await vault.titles.reference(of: ids[1]) }
         await vault.close()
         _ = try await Vault.rebuildIndex(fixture.place, unlock: fixture.unlock, evenIfSound: true) { _ in }
         vault = try await fixture.open()
         #expect(try await id(vault, others[0]) == ids[0])
-        #expect(try await vault.reference(of: ids[2]).url == fixture.url)
-        #expect(try await vault.reference(of: newID).contentID == "new")
+        #expect(try await vault.titles.reference(of: ids[2]).url == fixture.url)
+        #expect(try await vault.titles.reference(of: newID).contentID == "new")
         await vault.close()
     }
 
@@ -162,11 +164,11 @@ struct TitleReferenceTests {
         // A resource with the same beginning, as by chance, or in a forged row.
         let twin = try #require(ResourceID(bytes: own.bytes.prefix(5) + own.bytes.dropFirst(5).map { ~$0 }))
         var resource = try store.resources.add(twin, url: "http://a.example/", cacheKey: [1], resourceClass: .cache)
-        let error = await #expect(throws: VaultError.self) { try await vault.reference(of: id) }
+        let error = await #expect(throws: VaultError.self) { try await vault.titles.reference(of: id) }
         #expect(error?.code == .invalidArgument && error?.message.contains("2 titles have the id \(id)") == true)
         try store.resources.changeTitles(of: &resource) { $0.partOf = [[2]] }
-        #expect(try await vault.reference(of: id).url == fixture.url)
-        try await vault.remove(MediaReference(fixture.url))
+        #expect(try await vault.titles.reference(of: id).url == fixture.url)
+        try await vault.titles.remove(MediaReference(fixture.url))
         #expect(try store.index.titleIDs.resources(id).map(\.id) == [twin])
         await vault.close()
     }

@@ -24,7 +24,7 @@ struct ResourceListingTests {
         var listed: [String] = []
         var error: VaultError?
         do {
-            for try await summary in vault.titles() { listed.append(summary.url) }
+            for try await summary in vault.titles.list() { listed.append(summary.url) }
         } catch let failure as VaultError {
             error = failure
         }

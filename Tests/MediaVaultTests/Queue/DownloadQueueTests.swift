@@ -43,7 +43,7 @@ struct DownloadQueueTests {
         vault.downloads.start()
         try await vault.downloads.wait { try await $0.counts() == DownloadCounts() }
         for (name, entry) in zip(["a", "b"], queued) {
-            let summary = try await vault.summary(of: fixture.origin.url("/\(name)"))
+            let summary = try await vault.titles.summary(of: fixture.origin.url("/\(name)"))
             #expect(summary?.isComplete == true && summary?.id == entry.title && summary?.resourceClass == "download")
         }
         #expect(vault.downloads.ended.map(\.state) == [.done, .done])
@@ -90,7 +90,7 @@ struct DownloadQueueTests {
         try await vault.downloads.wait { try await $0.counts() == DownloadCounts(failed: 1) }
         #expect(try await vault.downloads.change(.retry, of: .titles([twice[2].title])) == 1)
         try await vault.downloads.wait { try await $0.counts() == DownloadCounts() }
-        let held = try await vault.reference(of: twice[0].title)
+        let held = try await vault.titles.reference(of: twice[0].title)
         let byID = try await vault.downloads.add([(held, DownloadOptions())])
         #expect(byID.first?.title == twice[0].title)
         await vault.close()
@@ -116,7 +116,7 @@ struct DownloadQueueTests {
         await fixture.origin.wait { $0[1].phase == .abandoned }
         #expect(try await vault.downloads.counts() == DownloadCounts())
         #expect(vault.downloads.ended.map(\.state) == [.ended])
-        while try await vault.summary(of: fixture.origin.url("/a"))?.bytes != 200_000 {
+        while try await vault.titles.summary(of: fixture.origin.url("/a"))?.bytes != 200_000 {
             try await Task.sleep(for: .milliseconds(5))
         }
         let unknown = await #expect(throws: VaultError.self) {
@@ -224,7 +224,7 @@ struct DownloadQueueTests {
         options.retry = .unhurried
         options.retry.firstQueueDelay = .seconds(600)
         let vault = try await Vault.open(fixture.place, unlock: fixture.unlock, options: options)
-        try await vault.setMode(.offline)
+        try await vault.settings.setMode(.offline)
         vault.downloads.start()
         try await vault.downloads.add([order(fixture, "a")])
         var (states, revision) = ([DownloadSnapshot.State](), 0)
@@ -238,7 +238,7 @@ struct DownloadQueueTests {
         let waiting = try #require(try await vault.downloads.page(limit: 1).downloads.first)
         #expect(waiting.state == .waiting && waiting.attempts == 1 && waiting.failure?.code == .notHeld)
         #expect(fixture.origin.exchanges.isEmpty)
-        try await vault.setMode(nil)
+        try await vault.settings.setMode(nil)
         try await vault.downloads.wait { try await $0.counts() == DownloadCounts() }
         #expect(fixture.bytesSent == length)
         await vault.close()
@@ -274,9 +274,9 @@ struct DownloadQueueTests {
         options.retry = .unhurried
         options.now = { clock.now }
         let vault = try await Vault.open(fixture.place, unlock: fixture.unlock, options: options)
-        var settings = try await vault.downloadSettings()
+        var settings = try await vault.settings.downloads()
         try settings.setParallel(1)
-        try await vault.setDownloadSettings(settings)
+        try await vault.settings.setDownloads(settings)
         vault.downloads.start()
         try await vault.downloads.add([order(fixture, "a")])
         try await vault.waitUntilFetched(100_000)
@@ -313,9 +313,9 @@ struct DownloadQueueTests {
         vault.downloads.start()
         try await vault.downloads.add(["a", "b", "c"].map { order(fixture, $0) })
         try await vault.downloads.wait { try await $0.counts() == DownloadCounts(waiting: 1, running: 2) }
-        var settings = try await vault.downloadSettings()
+        var settings = try await vault.settings.downloads()
         try settings.setPerHost(1)
-        try await vault.setDownloadSettings(settings)
+        try await vault.settings.setDownloads(settings)
         try await vault.downloads.wait { try await $0.counts() == DownloadCounts(waiting: 2, running: 1) }
         await fixture.origin.wait { $0.contains { $0.phase == .abandoned } }
         #expect(try await states(vault) == [.running, .waiting, .waiting])

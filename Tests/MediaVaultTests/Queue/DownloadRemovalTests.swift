@@ -19,7 +19,7 @@ struct DownloadRemovalTests {
         func carryOut(_ reference: MediaReference, in vault: Vault) async throws -> VaultError? {
             switch self {
             case .remove:
-                do { try await vault.remove(reference) } catch let error as VaultError { return error }
+                do { try await vault.titles.remove(reference) } catch let error as VaultError { return error }
                 return nil
             case .shred, .quickShred:
                 return try await vault.keys.shred([reference], quick: self == .quickShred).titles.first?.error
@@ -41,7 +41,7 @@ struct DownloadRemovalTests {
         let reference = MediaReference(fixture.origin.url("/a"))
         try await vault.downloads.add([(reference, DownloadOptions())])
         await fixture.origin.wait { $0.first?.phase == .held }
-        while try await vault.summary(of: reference) == nil { try await Task.sleep(for: .milliseconds(5)) }
+        while try await vault.titles.summary(of: reference) == nil { try await Task.sleep(for: .milliseconds(5)) }
         #expect(try await way.carryOut(reference, in: vault) == nil)
         let running = vault.downloads.state.withLock(\.running.count)
         #expect(running == 0, "it has ended when the removal returns")
@@ -49,7 +49,7 @@ struct DownloadRemovalTests {
         // The queue goes on with what else it has.
         try await vault.downloads.add([(MediaReference(fixture.origin.url("/b")), DownloadOptions())])
         try await vault.downloads.wait { try await $0.counts() == DownloadCounts() }
-        #expect(try await vault.summary(of: reference) == nil)
+        #expect(try await vault.titles.summary(of: reference) == nil)
         #expect(fixture.origin.exchanges.filter { $0.request.target == "/a" }.count == 1)
         gate.open()
         await vault.close()
@@ -93,7 +93,7 @@ struct DownloadRemovalTests {
             code = error.code
         }
         #expect(code == .storage)
-        #expect(try await vault.summary(of: fixture.url)?.isComplete == true)
+        #expect(try await vault.titles.summary(of: fixture.url)?.isComplete == true)
         #expect(try await vault.downloads.counts() == DownloadCounts(waiting: 1))
         try vault.store.index.write { try $0.execute(sql: "DROP TABLE holder") }
         await vault.close()
@@ -117,7 +117,7 @@ struct DownloadRemovalTests {
         #expect(try await again.status().downloads == DownloadCounts(waiting: 1, damaged: 3))
         again.downloads.start()
         try await again.downloads.wait { try await $0.counts() == DownloadCounts(damaged: 3) }
-        #expect(try await again.summary(of: fixture.origin.url("/a"))?.isComplete == true)
+        #expect(try await again.titles.summary(of: fixture.origin.url("/a"))?.isComplete == true)
         _ = try await again.keys.changeLocator()
         #expect(try await again.downloads.counts() == DownloadCounts(damaged: 3))
         #expect(try await again.downloads.change(.cancel, of: .all) == 3)
@@ -142,7 +142,7 @@ struct DownloadRemovalTests {
         #expect(Set(after).isDisjoint(with: before[1...]), "premise: others have another id under the new locator")
         #expect(vault.downloads.changes(since: revision).downloads?.count == 3, "those who follow it learn that")
         for (reference, title) in zip([held, next, mine], after) {
-            #expect(try await vault.titleID(of: reference) == title)
+            #expect(try await vault.titles.titleID(of: reference) == title)
         }
         let again = try await vault.downloads.add([held, next, mine].map { ($0, DownloadOptions()) })
         #expect(again.map(\.title) == after)
@@ -153,7 +153,7 @@ struct DownloadRemovalTests {
         reopened.downloads.start()
         try await reopened.downloads.wait { try await $0.counts() == DownloadCounts() }
         for (reference, title) in zip([held, next, mine], after) {
-            #expect(try await reopened.summary(of: reference)?.id == title)
+            #expect(try await reopened.titles.summary(of: reference)?.id == title)
         }
         await reopened.close()
     }

@@ -14,16 +14,16 @@ struct ReadinessTests {
     /// A vault with a pinned title that is held whole, verified a moment ago.
     private func readyVault() async throws -> (fixture: VaultFixture, vault: Vault) {
         let (fixture, vault) = try await VaultFixture.filled(ScriptedResource(length: Self.length))
-        try await vault.pin(MediaReference(fixture.url))
-        for try await _ in vault.verify() {}
-        #expect(try await vault.readiness().isReady, "premise")
+        try await vault.titles.pin(MediaReference(fixture.url))
+        for try await _ in vault.checks.verify() {}
+        #expect(try await vault.checks.readiness().isReady, "premise")
         return (fixture, vault)
     }
 
     private func causes(
         _ vault: Vault, _ options: ReadinessOptions = ReadinessOptions()
     ) async throws -> [ReadinessCause] {
-        let report = try await vault.readiness(options)
+        let report = try await vault.checks.readiness(options)
         let causes = report.findings.map(\.cause) + report.unready.flatMap(\.findings).map(\.cause)
         #expect(report.isReady == causes.isEmpty)
         return causes
@@ -33,10 +33,10 @@ struct ReadinessTests {
     func ready() async throws {
         let (fixture, vault) = try await readyVault()
         let asked = fixture.origin.exchanges.count
-        let report = try await vault.readiness()
+        let report = try await vault.checks.readiness()
         #expect(report.isReady && report.titles == 1 && report.bytes == Self.length)
         let reader = try await fixture.open(.reader, mode: .offline)
-        #expect(try await reader.readiness().isReady)
+        #expect(try await reader.checks.readiness().isReady)
         #expect(fixture.origin.exchanges.count == asked)
         await reader.close()
         await vault.close()
@@ -45,7 +45,7 @@ struct ReadinessTests {
     @Test("Without a pinned title nothing is ready, and a downloaded title counts only if that is asked")
     func pins() async throws {
         let (fixture, vault) = try await readyVault()
-        try await vault.unpin(MediaReference(fixture.url))
+        try await vault.titles.unpin(MediaReference(fixture.url))
         #expect(try await causes(vault) == [.nothingChecked])
         #expect(try await causes(vault, ReadinessOptions(hasDownloads: true)) == [])
         await vault.close()
@@ -54,7 +54,7 @@ struct ReadinessTests {
     @Test("A vault that was never verified is not ready")
     func unverified() async throws {
         let (fixture, vault) = try await VaultFixture.filled(ScriptedResource(length: Self.length))
-        try await vault.pin(MediaReference(fixture.url))
+        try await vault.titles.pin(MediaReference(fixture.url))
         #expect(try await causes(vault) == [.unverified])
         await vault.close()
     }
@@ -64,15 +64,15 @@ struct ReadinessTests {
         let fixture = try await VaultFixture(ScriptedResource(length: Self.length))
         let vault = try await fixture.open()
         _ = try await fixture.read(vault, .closed(first: 0, last: 999_999))
-        try await vault.pin(MediaReference(fixture.url))
-        try await vault.setName("A film", of: MediaReference(fixture.url))
+        try await vault.titles.pin(MediaReference(fixture.url))
+        try await vault.titles.setName("A film", of: MediaReference(fixture.url))
         let (loader, lease) = try await vault.use(MediaReference(fixture.url))
         await loader.settle()
         withExtendedLifetime(lease) {}
-        let report = try await vault.readiness()
+        let report = try await vault.checks.readiness()
         let title = try #require(report.unready.first)
         #expect(title.name == "A film" && title.url == fixture.url.absoluteString)
-        #expect(title.id == (try await vault.summary(of: fixture.url)?.id) && title.id != nil)
+        #expect(title.id == (try await vault.titles.summary(of: fixture.url)?.id) && title.id != nil)
         #expect(title.findings.map(\.cause) == [.incomplete])
         await vault.close()
     }
@@ -109,7 +109,7 @@ struct ReadinessTests {
     func rows() async throws {
         let (_, vault) = try await readyVault()
         try vault.store.index.write { db in try db.execute(sql: "UPDATE resourceKey SET wrapped = zeroblob(60)") }
-        let report = try await vault.readiness()
+        let report = try await vault.checks.readiness()
         #expect(report.unready.map(\.findings).map { $0.map(\.cause) } == [[.unopened]])
         #expect(report.unready.first?.id == nil && report.unready.first?.url == nil)
         await vault.close()
@@ -118,9 +118,9 @@ struct ReadinessTests {
     @Test("A downloaded title that a size limit may evict is not ready, and a pinned one is")
     func limits() async throws {
         let (fixture, vault) = try await readyVault()
-        try await vault.setLimits(StorageLimits(maxSize: 1 << 40, evictsDownloads: true))
+        try await vault.settings.setLimits(StorageLimits(maxSize: 1 << 40, evictsDownloads: true))
         #expect(try await causes(vault) == [])
-        try await vault.unpin(MediaReference(fixture.url))
+        try await vault.titles.unpin(MediaReference(fixture.url))
         #expect(try await causes(vault, ReadinessOptions(hasDownloads: true)) == [.evictable])
         await vault.close()
     }
@@ -138,8 +138,8 @@ struct ReadinessTests {
         let (fixture, master) = try await TitleFixture.fixture()
         let vault = try await fixture.open()
         try await TitleFixture.download(master, into: vault)
-        try await vault.pin(MediaReference(master))
-        for try await _ in vault.verify() {}
+        try await vault.titles.pin(MediaReference(master))
+        for try await _ in vault.checks.verify() {}
         #expect(try await causes(vault) == [])
         // Some have one part, and one is a pack of many.
         let files = fixture.segmentFiles
@@ -162,8 +162,8 @@ struct ReadinessTests {
         let (loader, lease) = try await vault.use(MediaReference(master))
         await loader.settle()
         withExtendedLifetime(lease) {}
-        try await vault.pin(MediaReference(master))
-        for try await _ in vault.verify() {}
+        try await vault.titles.pin(MediaReference(master))
+        for try await _ in vault.checks.verify() {}
         #expect(try await causes(vault) == [.incomplete])
         await vault.close()
     }
@@ -172,6 +172,6 @@ struct ReadinessTests {
 extension Vault {
     /// The segments of a resource, in the order of their bytes.
     fileprivate func heldSegments(of url: MediaURL) async throws -> [SegmentDescription]? {
-        try store.index.resources.find(await id(of: MediaReference(url)))?.serving?.segments
+        try store.index.resources.find(await titles.id(of: MediaReference(url)))?.serving?.segments
     }
 }

@@ -14,11 +14,11 @@ struct HeldMediaTests {
         let resource = try await vault.name(MediaReference(fixture.url))
         let range = RequestedRange.closed(first: 1000, last: 150_999)
         try await fixture.settle(vault)
-        let held = try #require(vault.held(resource, range: range))
+        let held = try #require(vault.playback.held(resource, range: range))
         fixture.clock.advance(by: 61)
-        #expect(vault.held(resource, range: range) == nil, "they are stale by now")
+        #expect(vault.playback.held(resource, range: range) == nil, "they are stale by now")
         let asked = fixture.origin.exchanges.count
-        let reader = try #require(vault.reader(of: held))
+        let reader = try #require(vault.playback.reader(of: held))
         #expect(reader.range == 1000..<151_000 && reader.source == .held)
         #expect(reader.entityTag == held.entityTag && reader.information == held.information)
         var bytes: [UInt8] = []
@@ -35,7 +35,7 @@ struct HeldMediaTests {
         let resource = try await vault.name(MediaReference(fixture.url))
         func held() async throws -> HeldMedia {
             try await fixture.settle(vault)
-            return try #require(vault.held(resource, range: .whole))
+            return try #require(vault.playback.held(resource, range: .whole))
         }
         let first = try await held()
         let other = ScriptedResource(
@@ -43,12 +43,12 @@ struct HeldMediaTests {
         fixture.say("max-age=60", of: other)
         fixture.clock.advance(by: 61)
         #expect(try await fixture.vault.read(vault) == 0..<200_000)
-        #expect(vault.reader(of: first) == nil)
+        #expect(vault.playback.reader(of: first) == nil)
         let second = try await held()
-        #expect(second.representation != first.representation && vault.reader(of: second) != nil)
-        _ = try await vault.remove(MediaReference(fixture.url))
-        #expect(vault.reader(of: second) == nil && vault.held(resource, range: .whole) == nil)
+        #expect(second.representation != first.representation && vault.playback.reader(of: second) != nil)
+        _ = try await vault.titles.remove(MediaReference(fixture.url))
+        #expect(vault.playback.reader(of: second) == nil && vault.playback.held(resource, range: .whole) == nil)
         await vault.close()
-        #expect(vault.reader(of: second) == nil)
+        #expect(vault.playback.reader(of: second) == nil)
     }
 }

@@ -46,16 +46,16 @@ struct RecordAct: Sendable {
 
     static let all: [RecordAct] = [
         RecordAct(owner: "rename of another") { vault, _ in
-            try await vault.setName("renamed", of: RecordVault.reference(RecordVault.other))
+            try await vault.titles.setName("renamed", of: RecordVault.reference(RecordVault.other))
             try vault.store.catalogBackup.write()
         },
         RecordAct(owner: "ten minutes") { vault, _ in
-            try await vault.setMode(.offline, for: RecordVault.reference(RecordVault.other))
+            try await vault.titles.setMode(.offline, for: RecordVault.reference(RecordVault.other))
             try vault.store.catalogBackup.writeIfDue(now: .now + .seconds(601))
         },
-        RecordAct(owner: "verify") { vault, _ in for try await _ in vault.verify() {} },
+        RecordAct(owner: "verify") { vault, _ in for try await _ in vault.checks.verify() {} },
         RecordAct(owner: "verify --repair") { vault, _ in
-            for try await _ in vault.verify(VerifyOptions(repairs: true)) {}
+            for try await _ in vault.checks.verify(VerifyOptions(repairs: true)) {}
         },
         RecordAct(rebuild) { copy in
             _ = try await Vault.rebuildIndex(copy.place, unlock: copy.unlock, evenIfSound: true)

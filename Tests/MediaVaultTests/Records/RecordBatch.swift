@@ -120,12 +120,12 @@ struct RecordBatch: Sendable {
         }
         do {
             if !contents.unopened.isEmpty {
-                let report = try await VaultFixture.report(of: vault.verify())
+                let report = try await VaultFixture.report(of: vault.checks.verify())
                 if report.isSound {
                     complain("called sound with \(contents.unopened.sorted { $0.key < $1.key })", nil)
                 }
             }
-            let report = try await VaultFixture.report(of: vault.verify(VerifyOptions(repairs: true)))
+            let report = try await VaultFixture.report(of: vault.checks.verify(VerifyOptions(repairs: true)))
             if !report.isSound {
                 let problems = report.resources.compactMap(\.problem) + report.records.compactMap(\.problem)
                 complain("not sound after a repair: \(report.damage), \(problems)", nil)

@@ -99,10 +99,10 @@ final class RecordVault: Sendable {
         var ids: [ResourceID] = []
         for (number, name) in names.enumerated() {
             try await write(name, number: number, to: vault)
-            ids.append(try await vault.id(of: reference(name)))
+            ids.append(try await vault.titles.id(of: reference(name)))
         }
         let spared = try [other, shredded].map { try title($0, in: vault.store).id }
-        #expect(try await vault.id(of: reference(shredded)) == spared[1], "premise: the same names")
+        #expect(try await vault.titles.id(of: reference(shredded)) == spared[1], "premise: the same names")
         try vault.store.catalogBackup.write()
         try vault.store.index.database.truncateLog()
         try made.keep("retired")
@@ -154,7 +154,7 @@ final class RecordVault: Sendable {
             network.proxy = try ProxyAddress("http://me:hunter3@proxy.example:3128")
             settings.setNetwork(network)
         }
-        _ = try await vault.createToken(.read, name: "kiosk \(number)")
+        _ = try await vault.access.createToken(.read, name: "kiosk \(number)")
         let download = QueuedDownload(
             try SecureRandom.identifier("download id"), DownloadOrder(url: "https://media.example/\(name).mp4"),
             title: id, added: 1_700_000_000, position: Int64(number))

@@ -30,13 +30,13 @@ struct LimitTests {
         let asked = StorageLimits(maxSize: 5)
         for isDryRun in [false, true] {
             let refusal = await #expect(throws: VaultError.self) {
-                try await vault.prune(asked, isDryRun: isDryRun)
+                try await vault.space.prune(asked, isDryRun: isDryRun)
             }
             #expect(refusal?.code == .invalidArgument)
         }
-        let refusal = await #expect(throws: VaultError.self) { try await vault.setLimits(asked) }
+        let refusal = await #expect(throws: VaultError.self) { try await vault.settings.setLimits(asked) }
         #expect(refusal?.code == .invalidArgument && refusal?.message.contains("or downloaded") == true)
-        #expect(try await vault.limits() == StorageLimits())
+        #expect(try await vault.settings.limits() == StorageLimits())
         try await Self.expectWhole(fixture, vault)
         await vault.close()
         let atOpening = await #expect(throws: VaultError.self) { try await fixture.open(asked) }
@@ -51,17 +51,17 @@ struct LimitTests {
         let fixture = try await RoomFixture()
         var vault = try await Self.filled(fixture)
         let used = try await vault.status().used
-        try await vault.setLimits(StorageLimits(maxSize: used))
+        try await vault.settings.setLimits(StorageLimits(maxSize: used))
         for title in UInt64(3)...5 { try await fixture.play(vault, title, Self.length) }
         #expect(try await fixture.held(vault, 1, Self.length) == Self.length)
         #expect(try await fixture.held(vault, 5, Self.length) == Self.length)
-        #expect(try await vault.prune().bytes == 0, "the limits in force are already met")
-        try await vault.setLimits(StorageLimits(maxSize: 5, evictsDownloads: true))
+        #expect(try await vault.space.prune().bytes == 0, "the limits in force are already met")
+        try await vault.settings.setLimits(StorageLimits(maxSize: 5, evictsDownloads: true))
         #expect(try await fixture.held(vault, 1, Self.length) == 0)
         #expect(try await vault.status().used == 0)
         await vault.close()
         vault = try await fixture.open()
-        #expect(try await vault.limits().evictsDownloads == true, "the setting persists")
+        #expect(try await vault.settings.limits().evictsDownloads == true, "the setting persists")
         await vault.close()
     }
 
@@ -69,13 +69,13 @@ struct LimitTests {
     func pruningAsSet() async throws {
         let fixture = try await RoomFixture()
         let vault = try await Self.filled(fixture)
-        try await vault.setLimits(StorageLimits(evictsDownloads: true))
+        try await vault.settings.setLimits(StorageLimits(evictsDownloads: true))
         let refusal = await #expect(throws: VaultError.self) {
-            try await vault.prune(StorageLimits(maxSize: 5, evictsDownloads: false))
+            try await vault.space.prune(StorageLimits(maxSize: 5, evictsDownloads: false))
         }
         #expect(refusal?.code == .invalidArgument)
         try await Self.expectWhole(fixture, vault)
-        #expect(try await vault.prune(StorageLimits(maxSize: 5)).used == 0)
+        #expect(try await vault.space.prune(StorageLimits(maxSize: 5)).used == 0)
         await vault.close()
     }
 
@@ -89,8 +89,8 @@ struct LimitTests {
         try await fixture.play(vault, 3, Self.length)
         #expect(try await fixture.held(vault, 3, Self.length) == Self.length)
         fixture.disk.claimFree(0)
-        #expect(try await vault.prune(isDryRun: true).resources == 1)
-        #expect(try await vault.prune().resources == 1)
+        #expect(try await vault.space.prune(isDryRun: true).resources == 1)
+        #expect(try await vault.space.prune().resources == 1)
         // Nor does storing a new title.
         try await fixture.play(vault, 4, Self.length)
         #expect(try await fixture.held(vault, 3, Self.length) ?? 0 == 0)
@@ -106,10 +106,10 @@ struct LimitTests {
         let used = try await vault.status().used
         try #require(used == 3 * SegmentDescription.diskUnit)
         let refusal = await #expect(throws: VaultError.self) {
-            try await vault.setLimits(StorageLimits(maxSize: used - 1))
+            try await vault.settings.setLimits(StorageLimits(maxSize: used - 1))
         }
         #expect(refusal?.code == .invalidArgument)
-        try await vault.setLimits(StorageLimits(maxSize: used))
+        try await vault.settings.setLimits(StorageLimits(maxSize: used))
         await vault.close()
     }
 
@@ -120,9 +120,9 @@ struct LimitTests {
         try await fixture.play(vault, 3, Self.length)
         let used = try await vault.status().used
         let wanted = StorageLimits(maxSize: used / 2)
-        let told = try await vault.prune(wanted, isDryRun: true)
+        let told = try await vault.space.prune(wanted, isDryRun: true)
         #expect(try await vault.status().used == used && told.bytes > 0 && told.segments > 0)
-        #expect(try await vault.prune(wanted) == told)
+        #expect(try await vault.space.prune(wanted) == told)
         #expect(try await vault.status().used == told.used)
         await vault.close()
     }
@@ -131,7 +131,7 @@ struct LimitTests {
     func told() async throws {
         let fixture = try await RoomFixture()
         let vault = try await fixture.open(StorageLimits(maxSize: 1 << 20))
-        var events = vault.storeEvents().makeAsyncIterator()
+        var events = vault.space.events().makeAsyncIterator()
         for title in UInt64(1)...6 { try await fixture.play(vault, title, Self.length) }
         await fixture.later(vault, .zero)
         await fixture.later(vault, .seconds(10))
@@ -142,7 +142,7 @@ struct LimitTests {
             return
         }
         #expect(bytes == gone && gone > 0 && titles >= 4 && segments >= 4)
-        let report = try await vault.prune(StorageLimits(maxSize: 5))
+        let report = try await vault.space.prune(StorageLimits(maxSize: 5))
         await vault.close()
         #expect(
             await events.next()
@@ -162,10 +162,10 @@ struct LimitTests {
         #expect(try await vault.status().limits.minFree == 2 << 20)
         try await fixture.play(vault, 1, Self.length)
         #expect(try await fixture.held(vault, 1, Self.length) ?? 0 == 0, "the title plays and is not stored")
-        try await vault.setLimits(StorageLimits(minFree: 0))
+        try await vault.settings.setLimits(StorageLimits(minFree: 0))
         await vault.close()
         vault = try await fixture.open()
-        #expect(try await vault.limits().minFree == 0)
+        #expect(try await vault.settings.limits().minFree == 0)
         try await fixture.play(vault, 2, Self.length)
         #expect(try await fixture.held(vault, 2, Self.length) == Self.length)
         await vault.close()
@@ -178,12 +178,12 @@ struct LimitTests {
         let beside = try await fixture.open(access: .reader)
         let title = MediaReference(fixture.url(2, Self.length))
         let acts: [(String, @Sendable () async throws -> Void)] = [
-            ("remove", { try await beside.remove(title) }), ("pin", { try await beside.pin(title) }),
-            ("unpin", { try await beside.unpin(title) }),
-            ("limits", { try await beside.setLimits(StorageLimits(maxAge: 9)) }),
-            ("prune", { _ = try await beside.prune(StorageLimits(maxAge: 0)) }),
-            ("policy", { try await beside.setKeyPolicy(KeyPolicy()) }),
-            ("mode", { try await beside.setMode(.offline) }),
+            ("remove", { try await beside.titles.remove(title) }), ("pin", { try await beside.titles.pin(title) }),
+            ("unpin", { try await beside.titles.unpin(title) }),
+            ("limits", { try await beside.settings.setLimits(StorageLimits(maxAge: 9)) }),
+            ("prune", { _ = try await beside.space.prune(StorageLimits(maxAge: 0)) }),
+            ("policy", { try await beside.settings.setKeyPolicy(KeyPolicy()) }),
+            ("mode", { try await beside.settings.setMode(.offline) }),
         ]
         for (name, act) in acts {
             let error = await #expect(throws: VaultError.self, "\(name)") { try await act() }
@@ -199,14 +199,14 @@ struct LimitTests {
         let fixture = try await RoomFixture()
         let vault = try await fixture.open()
         await #expect(throws: VaultError.self) {
-            try await vault.changeSettings(
+            try await vault.settings.change(
                 limits: { $0.maxAge = 99 },
                 policy: { _ in throw VaultError(.invalidArgument, "no such policy") }, mode: .some(.offline))
         }
-        #expect(try await vault.limits() == StorageLimits())
-        #expect(try await vault.modeSetting() == nil && vault.mode == .online)
+        #expect(try await vault.settings.limits() == StorageLimits())
+        #expect(try await vault.settings.ownMode() == nil && vault.settings.mode == .online)
         let writes = try await fixture.settingWrites(of: vault) {
-            try await vault.changeSettings(
+            try await vault.settings.change(
                 limits: { $0.maxAge = 99 },
                 policy: { old in
                     var policy = try old()
@@ -215,8 +215,8 @@ struct LimitTests {
                 }, mode: .some(.preferVault))
         }
         #expect(writes == 1)
-        #expect(try await vault.limits().maxAge == 99 && vault.mode == .preferVault)
-        #expect(try await vault.keyPolicy().ignoreQuery.count == 1)
+        #expect(try await vault.settings.limits().maxAge == 99 && vault.settings.mode == .preferVault)
+        #expect(try await vault.settings.keyPolicy().ignoreQuery.count == 1)
         await vault.close()
     }
 
@@ -227,9 +227,9 @@ struct LimitTests {
         let resource = try await vault.name(MediaReference(fixture.url))
         let range = RequestedRange.closed(first: 0, last: 999)
         try await fixture.settle(vault)
-        #expect(vault.held(resource, range: range) != nil)
+        #expect(vault.playback.held(resource, range: range) != nil)
         fixture.clock.advance(by: 61)
-        #expect(vault.held(resource, range: range) == nil)
+        #expect(vault.playback.held(resource, range: range) == nil)
         await vault.close()
     }
 
@@ -246,9 +246,9 @@ struct LimitTests {
             _ = try await fixture.vault.read(vault, range)
             fixture.clock.advance(by: 3600)
             // A busy machine may close the segment before it is used: then reads again, in the hour before.
-            guard let held = vault.held(resource, range: range) else { continue }
+            guard let held = vault.playback.held(resource, range: range) else { continue }
             let isGiven = unsafe withUnsafeTemporaryAllocation(byteCount: held.range.count, alignment: 1) {
-                unsafe vault.open(held, into: $0)
+                unsafe vault.playback.open(held, into: $0)
             }
             guard isGiven else { continue }
             given += 1

@@ -26,7 +26,7 @@ struct StorageQuotaTests {
         let fixture = try await RoomFixture()
         let vault = try await fixture.open(StorageLimits(maxSize: 4 * Self.mebibyte))
         try await fixture.play(vault, 1, 1_000_000)
-        try await vault.pin(MediaReference(fixture.url(1, 1_000_000)))
+        try await vault.titles.pin(MediaReference(fixture.url(1, 1_000_000)))
         try await fixture.play(vault, 2, 1_000_000)
         let playing = try await vault.read(fixture.url(2, 1_000_000))
         _ = try await playing.next()
@@ -77,7 +77,7 @@ struct StorageQuotaTests {
         let pinned = titles.prefix(5)
         for title in pinned {
             try await fixture.download(vault, title.number, title.length)
-            try await vault.pin(MediaReference(fixture.url(title.number, title.length)))
+            try await vault.titles.pin(MediaReference(fixture.url(title.number, title.length)))
         }
         let order = Order(titles + titles.shuffled(using: &random).prefix(20))
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -140,8 +140,8 @@ struct StorageQuotaTests {
         let fixture = try await RoomFixture()
         let vault = try await fixture.open(StorageLimits(maxSize: 2 * Self.mebibyte, evictsDownloads: true))
         try await fixture.download(vault, 1, 1_900_000)
-        try await vault.pin(MediaReference(fixture.url(1, 1_900_000)))
-        var events = vault.storeEvents().makeAsyncIterator()
+        try await vault.titles.pin(MediaReference(fixture.url(1, 1_900_000)))
+        var events = vault.space.events().makeAsyncIterator()
         let reader = try await vault.read(fixture.url(2, 1_500_000))
         var count: Int64 = 0
         while count < 1_000_000, let bytes = try await reader.next() { count += Int64(bytes.count) }
@@ -154,7 +154,7 @@ struct StorageQuotaTests {
             return
         }
         #expect(try await vault.status().storeFailure == message && reader.bypass == .capacity)
-        try await vault.unpin(MediaReference(fixture.url(1, 1_900_000)))
+        try await vault.titles.unpin(MediaReference(fixture.url(1, 1_900_000)))
         await fixture.later(vault, .seconds(4))
         #expect(reader.bypass == nil)
         while let bytes = try await reader.next() { count += Int64(bytes.count) }
@@ -184,13 +184,13 @@ struct StorageQuotaTests {
         let vault = try await fixture.open(StorageLimits(maxSize: 2 * Self.mebibyte, evictsDownloads: true))
         try await fixture.download(vault, 1, 1_900_000)
         let pinned = MediaReference(fixture.url(1, 1_900_000))
-        try await vault.pin(pinned)
+        try await vault.titles.pin(pinned)
         try await fixture.play(vault, 2, 1_500_000)
         await fixture.later(vault, .zero)
         let message = try #require(try await vault.status().storeFailure)
         for second in [10, 20, 30] { await fixture.later(vault, .seconds(second)) }
         #expect(try await vault.status().storeFailure == message)
-        try await vault.unpin(pinned)
+        try await vault.titles.unpin(pinned)
         for second in [40, 50] { await fixture.later(vault, .seconds(second)) }
         #expect(try await vault.status().storeFailure == nil)
         await vault.close()
@@ -200,13 +200,13 @@ struct StorageQuotaTests {
     func settings() async throws {
         let fixture = try await RoomFixture()
         var vault = try await fixture.open()
-        #expect(try await vault.limits() == StorageLimits())
+        #expect(try await vault.settings.limits() == StorageLimits())
         let limits = StorageLimits(maxSize: 300 << 20, maxAge: 90 * 86_400, minFree: 1 << 20)
-        try await vault.setLimits(limits)
-        await #expect(throws: VaultError.self) { try await vault.setLimits(StorageLimits(maxSize: -1)) }
+        try await vault.settings.setLimits(limits)
+        await #expect(throws: VaultError.self) { try await vault.settings.setLimits(StorageLimits(maxSize: -1)) }
         await vault.close()
         vault = try await fixture.open(StorageLimits(maxSize: 1 << 20))
-        #expect(try await vault.limits() == limits)
+        #expect(try await vault.settings.limits() == limits)
         #expect(
             try await vault.status().limits == StorageLimits(maxSize: 1 << 20, maxAge: 90 * 86_400, minFree: 1 << 20))
         await vault.close()
@@ -217,7 +217,7 @@ struct StorageQuotaTests {
         let fixture = try await RoomFixture()
         let vault = try await fixture.open()
         for title in UInt64(1)...4 { try await fixture.play(vault, title, 500_000) }
-        try await vault.setLimits(StorageLimits(maxSize: 1 << 20, maxAge: 90 * 86_400))
+        try await vault.settings.setLimits(StorageLimits(maxSize: 1 << 20, maxAge: 90 * 86_400))
         #expect(try await vault.status().used <= 1 << 20)
         #expect(try await vault.status().used > 500_000)
         await fixture.later(vault, .zero)
@@ -245,13 +245,13 @@ struct StorageQuotaTests {
         let reader = try await vault.read(url)
         var count = 0
         while count < 400_000, let bytes = try await reader.next() { count += bytes.count }
-        #expect(try await vault.remove(MediaReference(url)) >= 393_216)
+        #expect(try await vault.titles.remove(MediaReference(url)) >= 393_216)
         let error = await #expect(throws: VaultError.self) { while try await reader.next() != nil {} }
         #expect(error?.code == .removed)
         gate.open()
-        #expect(try await vault.summary(of: url) == nil)
+        #expect(try await vault.titles.summary(of: url) == nil)
         #expect(fixture.meter.total == 0)
-        let unknown = await #expect(throws: VaultError.self) { try await vault.remove(MediaReference(url)) }
+        let unknown = await #expect(throws: VaultError.self) { try await vault.titles.remove(MediaReference(url)) }
         #expect(unknown?.code == .notHeld)
         try await fixture.play(vault, 1, 900_000)
         #expect(try await fixture.held(vault, 1, 900_000) == 900_000)
@@ -268,18 +268,19 @@ struct StorageQuotaTests {
         try await fixture.play(vault, 2, 100_000, .closed(first: 0, last: 9))
         for (number, kept) in [(UInt64(1), "download"), (2, "cache")] {
             let title = MediaReference(fixture.url(number, 100_000))
-            try await vault.pin(title)
-            #expect(try await vault.summary(of: title)?.resourceClass == "pinned")
+            try await vault.titles.pin(title)
+            #expect(try await vault.titles.summary(of: title)?.resourceClass == "pinned")
             if number == 1 {
                 try await fixture.download(vault, number, 100_000)
-                #expect(try await vault.summary(of: title)?.resourceClass == "pinned", "a download does not unpin")
+                #expect(
+                    try await vault.titles.summary(of: title)?.resourceClass == "pinned", "a download does not unpin")
             }
-            try await vault.unpin(title)
-            #expect(try await vault.summary(of: title)?.resourceClass == kept)
+            try await vault.titles.unpin(title)
+            #expect(try await vault.titles.summary(of: title)?.resourceClass == kept)
         }
-        try await vault.unpin(MediaReference(fixture.url(2, 100_000)))
+        try await vault.titles.unpin(MediaReference(fixture.url(2, 100_000)))
         let unknown = await #expect(throws: VaultError.self) {
-            try await vault.pin(MediaReference(fixture.url(9, 1)))
+            try await vault.titles.pin(MediaReference(fixture.url(9, 1)))
         }
         #expect(unknown?.code == .notHeld)
         await vault.close()
@@ -291,9 +292,9 @@ struct StorageQuotaTests {
         let vault = try await fixture.open()
         for title in UInt64(1)...3 { try await fixture.play(vault, title, 100_000) }
         let used = try await vault.status().used
-        let report = try await vault.prune(StorageLimits(maxSize: used / 3))
+        let report = try await vault.space.prune(StorageLimits(maxSize: used / 3))
         #expect(report == PruneReport(resources: 2, segments: 2, bytes: used / 3 * 2, used: used / 3))
-        #expect(try await vault.limits() == StorageLimits())
+        #expect(try await vault.settings.limits() == StorageLimits())
         await vault.close()
     }
 
@@ -306,7 +307,7 @@ struct StorageQuotaTests {
         try await fixture.play(owner, 1, 900_000, .closed(first: 200_000, last: 299_999))
         let beside = try await fixture.open(access: .reader)
         let reader = try await beside.read(fixture.url(1, 900_000), range: .closed(first: 0, last: 299_999))
-        _ = try await owner.prune(StorageLimits(maxSize: 120_000))
+        _ = try await owner.space.prune(StorageLimits(maxSize: 120_000))
         try await fixture.play(owner, 1, 900_000, .closed(first: 100_000, last: 149_999))
         var count = 0
         while count < 100_000, let bytes = try await reader.next() { count += bytes.count }

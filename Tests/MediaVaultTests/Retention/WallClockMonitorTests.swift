@@ -105,7 +105,7 @@ struct WallClockMonitorTests {
         let vault = try await fixture.open()
         try await fixture.play(vault, 1, 100_000)
         fixture.clock.advance(by: 400 * 86_400)
-        try await vault.setLimits(StorageLimits(maxAge: 90 * 86_400))
+        try await vault.settings.setLimits(StorageLimits(maxAge: 90 * 86_400))
         #expect(try await fixture.held(vault, 1, 100_000) == 100_000)
         await vault.close()
     }

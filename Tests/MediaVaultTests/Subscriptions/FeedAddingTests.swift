@@ -22,16 +22,16 @@ struct FeedAddingTests {
         lab.places.set("/busy", status: 503)
         for path in ["/page", "/empty", "/missing", "/opml", "/busy"] {
             let error = await #expect(throws: VaultError.self) {
-                try await vault.subscribe(.feed(lab.url(path)), choices, tries: true)
+                try await vault.subscriptions.add(.feed(lab.url(path)), choices, tries: true)
             }
             #expect(error?.hint == (path == "/busy" ? .addUntried : nil) && lab.asked(path) == 1, "\(path)")
             #expect(error?.message.contains("hunter2") == false)
             if path == "/opml" { #expect(error?.message.contains("1 feed (OPML): https://a.example/f?…;") == true) }
         }
-        #expect(try await vault.subscriptions().subscriptions.isEmpty)
-        #expect(try await vault.subscribe(.feed(lab.url("/page")), choices).lastRun == nil)
+        #expect(try await vault.subscriptions.all().subscriptions.isEmpty)
+        #expect(try await vault.subscriptions.add(.feed(lab.url("/page")), choices).lastRun == nil)
         lab.places.set("/feed", FeedLab.rss(["a", "b"]))
-        let added = try await vault.subscribe(.feed(lab.url("/feed")), choices, tries: true)
+        let added = try await vault.subscriptions.add(.feed(lab.url("/feed")), choices, tries: true)
         #expect(added.wanted.count == 2 && added.statedName == "S" && added.lastRun == nil)
         #expect(try await vault.downloads.counts() == DownloadCounts(), "no service runs it")
         await vault.close()
@@ -42,13 +42,13 @@ struct FeedAddingTests {
         let vault = try await lab.fixture.open()
         let choices = FeedLab.choices(every: 600)
         lab.places.set("/feed", FeedLab.rss(["a"]))
-        let added = try await vault.subscribe(.feed(lab.url("/feed")), choices, tries: true)
+        let added = try await vault.subscriptions.add(.feed(lab.url("/feed")), choices, tries: true)
         for try await _ in vault.download(lab.fixture.origin.url("/a.mp4")) {}
         lab.places.set("/feed", FeedLab.rss(["b"]))
-        for (_, entry) in try await vault.sync(added.shortID).fetch {
+        for (_, entry) in try await vault.subscriptions.sync(added.shortID).fetch {
             for try await _ in vault.download(entry.reference) {}
         }
-        #expect(try await vault.sync(added.shortID).removals.isEmpty)
+        #expect(try await vault.subscriptions.sync(added.shortID).removals.isEmpty)
         #expect(try await lab.held(vault) == ["/a.mp4", "/b.mp4"])
         await vault.close()
     }
@@ -58,19 +58,19 @@ struct FeedAddingTests {
         let vault = try await lab.fixture.open()
         let choices = FeedLab.choices(every: 600)
         lab.places.set("/feed", FeedLab.rss(["a"]))
-        let added = try await vault.subscribe(.feed(lab.url("/feed")), choices, tries: true)
-        _ = try await vault.sync(added.shortID)
-        _ = try await vault.subscribe(.feed(lab.url("/feed")), choices, tries: true)
+        let added = try await vault.subscriptions.add(.feed(lab.url("/feed")), choices, tries: true)
+        _ = try await vault.subscriptions.sync(added.shortID)
+        _ = try await vault.subscriptions.add(.feed(lab.url("/feed")), choices, tries: true)
         #expect(lab.asked("/feed") == 2)
         lab.places.set("/feed", status: 410)
-        await #expect(throws: VaultError.self) { try await vault.sync(added.shortID) }
+        await #expect(throws: VaultError.self) { try await vault.subscriptions.sync(added.shortID) }
         await #expect(throws: VaultError.self) {
-            try await vault.subscribe(.feed(lab.url("/feed")), choices, tries: true)
+            try await vault.subscriptions.add(.feed(lab.url("/feed")), choices, tries: true)
         }
         #expect(lab.asked("/feed") == 4)
         #expect(try await lab.subscription(vault).isGone)
         lab.places.set("/feed", FeedLab.rss(["a"]))
-        let back = try await vault.subscribe(.feed(lab.url("/feed")), choices, tries: true)
+        let back = try await vault.subscriptions.add(.feed(lab.url("/feed")), choices, tries: true)
         #expect(!back.isGone && back.failure == nil && back.nextRun == nil && lab.asked("/feed") == 5)
         await vault.close()
     }
@@ -78,10 +78,10 @@ struct FeedAddingTests {
     @Test("While a service runs subscriptions, reading a new one is its first run")
     func atOnce() async throws {
         let vault = try await lab.fixture.open()
-        vault.startSubscriptions { _, _ in }
+        vault.subscriptions.start { _, _ in }
         let choices = FeedLab.choices(every: 600)
         lab.places.set("/feed", FeedLab.rss(["a", "b"]))
-        let added = try await vault.subscribe(.feed(lab.url("/feed")), choices, tries: true)
+        let added = try await vault.subscriptions.add(.feed(lab.url("/feed")), choices, tries: true)
         #expect(added.lastRun != nil && added.wanted.count == 2 && lab.asked("/feed") == 1)
         #expect(try await vault.downloads.counts() == DownloadCounts(waiting: 2))
         await vault.close()

@@ -26,7 +26,7 @@ struct FeedAnswerTests {
         let report: Result<SyncReport, any Error>
         do {
             let source = Subscription.Source.feed(fixture.origin.url("/feed").absoluteString)
-            report = .success(try await vault.sync(source, choices, isDryRun: true))
+            report = .success(try await vault.subscriptions.sync(source, choices, isDryRun: true))
         } catch {
             report = .failure(error)
         }

@@ -47,7 +47,7 @@ struct FeedCoverTests {
 
     /// Runs the feed, and works through the download queue.
     private func sync(_ vault: Vault) async throws {
-        _ = try await vault.sync(
+        _ = try await vault.subscriptions.sync(
             .feed(fixture.origin.url("/feed").absoluteString), Subscription.Choices(), queues: true)
         vault.downloads.start()
         try await vault.downloads.wait { try await $0.counts() == DownloadCounts() }
@@ -65,9 +65,9 @@ struct FeedCoverTests {
         publish([("/a.mp4", nil), ("/b.mp4", "/own.png"), ("/c.mp4", nil), ("/d.mp4", nil)])
         try await sync(vault)
         for (path, picture) in [("/a.mp4", Media.jpeg()), ("/b.mp4", Media.png), ("/d.mp4", Media.jpeg())] {
-            let cover = try #require(try await vault.cover(of: reference(path)))
+            let cover = try #require(try await vault.titles.cover(of: reference(path)))
             #expect(cover.bytes == picture)
-            #expect(try await vault.summary(of: reference(path))?.cover == cover.tag)
+            #expect(try await vault.titles.summary(of: reference(path))?.cover == cover.tag)
         }
         #expect(requests("/show.jpg") == 1 && requests("/own.png") == 1)
         try await sync(vault)
@@ -82,7 +82,7 @@ struct FeedCoverTests {
         publish([("/a.mp4", nil)])
         vault.feedPictures.noteSlow(fixture.origin.url("/show.jpg").authority)
         try await sync(vault)
-        #expect(try await vault.summary(of: reference("/a.mp4"))?.isWhole == true)
+        #expect(try await vault.titles.summary(of: reference("/a.mp4"))?.isWhole == true)
         #expect(requests("/show.jpg") == 0)
         await vault.close()
     }
@@ -93,16 +93,16 @@ struct FeedCoverTests {
         publish([("/a.mp4", nil), ("/b.mp4", nil)])
         var vault = try await fixture.open()
         let source = Subscription.Source.feed(fixture.origin.url("/feed").absoluteString)
-        let report = try await vault.sync(source, Subscription.Choices(), queues: true)
+        let report = try await vault.subscriptions.sync(source, Subscription.Choices(), queues: true)
         var options = DownloadOptions()
         options.picture = try #require(report.fetch.first?.entry.picture)
         for try await _ in vault.download(report.fetch[0].entry.reference, options: options) {}
-        #expect(try await vault.cover(of: reference("/a.mp4"))?.bytes == Media.jpeg())
+        #expect(try await vault.titles.cover(of: reference("/a.mp4"))?.bytes == Media.jpeg())
         await vault.close()
         vault = try await fixture.open()
         vault.downloads.start()
         try await vault.downloads.wait { try await $0.counts() == DownloadCounts() }
-        #expect(try await vault.cover(of: reference("/b.mp4"))?.bytes == Media.jpeg())
+        #expect(try await vault.titles.cover(of: reference("/b.mp4"))?.bytes == Media.jpeg())
         await vault.close()
     }
 
@@ -131,8 +131,8 @@ struct FeedCoverTests {
         publish([("/a.mp4", nil), ("/b.mp4", nil)])
         try await sync(vault)
         for path in ["/a.mp4", "/b.mp4"] {
-            #expect(try await vault.summary(of: reference(path))?.isWhole == true)
-            #expect(try await vault.cover(of: reference(path)) == nil)
+            #expect(try await vault.titles.summary(of: reference(path))?.isWhole == true)
+            #expect(try await vault.titles.cover(of: reference(path)) == nil)
         }
         #expect(requests("/show.jpg") == 1)
         await vault.close()
@@ -152,9 +152,10 @@ struct FeedCoverTests {
         publish([("/a.mp4", elsewhere), ("/b.mp4", "/moved.jpg"), ("/c.mp4", "/here.jpg")])
         try await sync(vault)
         #expect(other.exchanges.isEmpty)
-        #expect(try await vault.cover(of: reference("/a.mp4")) == nil)
-        #expect(try await vault.cover(of: reference("/b.mp4")) == nil)
-        #expect(try await vault.cover(of: reference("/c.mp4"))?.bytes == Media.jpeg(), "its own origin may lead on")
+        #expect(try await vault.titles.cover(of: reference("/a.mp4")) == nil)
+        #expect(try await vault.titles.cover(of: reference("/b.mp4")) == nil)
+        #expect(
+            try await vault.titles.cover(of: reference("/c.mp4"))?.bytes == Media.jpeg(), "its own origin may lead on")
         await vault.close()
     }
 
@@ -166,16 +167,16 @@ struct FeedCoverTests {
         published.put("/film", film, type: "video/mp4")
         publish([("/a.mp4", nil), ("/film", nil)])
         try await sync(vault)
-        #expect(try await vault.cover(of: reference("/film"))?.bytes == Media.webp, "its own is not replaced")
+        #expect(try await vault.titles.cover(of: reference("/film"))?.bytes == Media.webp, "its own is not replaced")
         let title = reference("/a.mp4")
-        let ofFeed = try #require(try await vault.cover(of: title))
+        let ofFeed = try #require(try await vault.titles.cover(of: title))
         #expect(ofFeed.bytes == Media.jpeg())
-        try await vault.setCover(Media.png, of: title)
-        #expect(try await vault.cover(of: title)?.bytes == Media.png)
-        try await vault.setCover(nil, of: title)
-        #expect(try await vault.cover(of: title) == nil)
+        try await vault.titles.setCover(Media.png, of: title)
+        #expect(try await vault.titles.cover(of: title)?.bytes == Media.png)
+        try await vault.titles.setCover(nil, of: title)
+        #expect(try await vault.titles.cover(of: title) == nil)
         try await sync(vault)
-        #expect(try await vault.cover(of: title) == nil, "it was taken away, and does not come back by itself")
+        #expect(try await vault.titles.cover(of: title) == nil, "it was taken away, and does not come back by itself")
         await vault.close()
     }
 
@@ -189,12 +190,12 @@ struct FeedCoverTests {
         let own = film.coverTag
         try vault.store.covers.set(Media.png, isOfFeed: true, of: &film)
         #expect(film.metadata.cover != nil && film.coverTag == own)
-        let cover = try #require(try await vault.cover(of: reference("/film")))
+        let cover = try #require(try await vault.titles.cover(of: reference("/film")))
         #expect(cover.bytes == Media.webp && cover.tag == own?.hex)
-        #expect(try await vault.summary(of: reference("/film"))?.cover == cover.tag)
+        #expect(try await vault.titles.summary(of: reference("/film"))?.cover == cover.tag)
         try vault.store.covers.set(Media.jpeg(), of: &film)
         #expect(!film.metadata.hasFeedCover && film.coverTag != own)
-        #expect(try await vault.cover(of: reference("/film"))?.bytes == Media.jpeg())
+        #expect(try await vault.titles.cover(of: reference("/film"))?.bytes == Media.jpeg())
         await vault.close()
     }
 
@@ -203,14 +204,14 @@ struct FeedCoverTests {
         published.put("/show.jpg", Media.jpeg())
         let vault = try await fixture.open()
         for try await _ in vault.download(reference("/a.mp4")) {}
-        try await vault.setMode(.offline, for: reference("/a.mp4"))
+        try await vault.titles.setMode(.offline, for: reference("/a.mp4"))
         var options = DownloadOptions()
         options.picture = reference("/show.jpg")
         for try await _ in vault.download(reference("/a.mp4"), options: options) {}
         #expect(requests("/show.jpg") == 0)
-        try await vault.setMode(.online, for: reference("/a.mp4"))
+        try await vault.titles.setMode(.online, for: reference("/a.mp4"))
         for try await _ in vault.download(reference("/a.mp4"), options: options) {}
-        #expect(try await vault.cover(of: reference("/a.mp4"))?.bytes == Media.jpeg())
+        #expect(try await vault.titles.cover(of: reference("/a.mp4"))?.bytes == Media.jpeg())
         await vault.close()
     }
 }

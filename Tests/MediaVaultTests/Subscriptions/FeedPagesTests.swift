@@ -148,7 +148,7 @@ struct FeedPagesTests {
         var choices = Subscription.Choices()
         choices.newest = 2
         let given = ["a", "a", "b", "c"].map { SyncEntry(MediaReference(lab.fixture.origin.url("/\($0).mp4"))) }
-        let report = try await vault.sync(.list("mine"), choices, .given(given, unusable: 0))
+        let report = try await vault.subscriptions.sync(.list("mine"), choices, .given(given, unusable: 0))
         #expect(report.fetch.map(\.entry.reference.url.path) == ["/a.mp4", "/b.mp4"])
         let file = #"["https://a.example/a", "https://a.example/a", "https://a.example/b"]"#
         #expect(try FeedFile.read(Array(file.utf8), newest: 2).entries.map(\.reference.url.path) == ["/a", "/b"])
@@ -171,9 +171,9 @@ struct FeedPagesTests {
         let vault = try await lab.fixture.open()
         lab.places.set("/feed", FeedLab.rss(["a"], FeedLab.next("/2")))
         lab.places.set("/2", status: 404)
-        _ = try await vault.subscribe(.feed(lab.url("/feed")), FeedLab.choices(every: 600))
+        _ = try await vault.subscriptions.add(.feed(lab.url("/feed")), FeedLab.choices(every: 600))
         let told = Locked<[String?]>([])
-        await vault.runDueSubscriptions { _, error in told.withLock { $0.append(error?.message) } }
+        await vault.subscriptions.runDueSubscriptions { _, error in told.withLock { $0.append(error?.message) } }
         let messages = told.withLock(\.self)
         #expect(messages.count == 1 && messages.first??.hasPrefix("page 2 of the feed") == true)
         await vault.close()

@@ -92,17 +92,17 @@ struct FeedPlacesTests {
         let vault = try await lab.fixture.open()
         let choices = FeedLab.choices(every: 300)
         lab.places.set("/feed", FeedLab.rss(["a"]))
-        let added = try await vault.subscribe(.feed(lab.url("/feed")), choices)
-        let report = try await vault.sync(added.shortID)
+        let added = try await vault.subscriptions.add(.feed(lab.url("/feed")), choices)
+        let report = try await vault.subscriptions.sync(added.shortID)
         for (_, entry) in report.fetch { for try await _ in vault.download(entry.reference) {} }
         lab.places.set("/feed", status: 410)
-        let error = await #expect(throws: VaultError.self) { try await vault.sync(added.shortID) }
+        let error = await #expect(throws: VaultError.self) { try await vault.subscriptions.sync(added.shortID) }
         #expect(error?.message.contains("gone for good") == true)
         let gone = try await lab.subscription(vault)
         #expect(gone.isGone && SyncSchedule.due([gone], at: .max).isEmpty)
         #expect(try await lab.held(vault) == ["/a.mp4"])
         lab.places.set("/feed", FeedLab.rss(["a"]))
-        _ = try await vault.sync(added.shortID)
+        _ = try await vault.subscriptions.sync(added.shortID)
         #expect(try await !lab.subscription(vault).isGone, "a person may ask again")
         await vault.close()
     }
@@ -161,8 +161,8 @@ struct FeedPlacesTests {
         let vault = try await lab.fixture.open()
         let choices = FeedLab.choices(every: 300)
         lab.places.set("/feed", status: 503, ["Retry-After": "7200"])
-        let added = try await vault.subscribe(.feed(lab.url("/feed")), choices)
-        await #expect(throws: VaultError.self) { try await vault.sync(added.shortID) }
+        let added = try await vault.subscriptions.add(.feed(lab.url("/feed")), choices)
+        await #expect(throws: VaultError.self) { try await vault.subscriptions.sync(added.shortID) }
         let busy = try await lab.subscription(vault)
         let ran = try #require(busy.lastRun)
         #expect(lab.asked("/feed") == 1)

@@ -45,14 +45,16 @@ struct SubscriptionTests {
     ) async throws -> SyncReport {
         var choices = Subscription.Choices()
         change(&choices)
-        var report = try await vault.sync(.feed(target ?? url), choices)
+        var report = try await vault.subscriptions.sync(.feed(target ?? url), choices)
         for (_, entry) in report.fetch { for try await _ in vault.download(entry.reference) {} }
-        if report.waiting > 0 { report.removals = try await vault.sync(.feed(target ?? url), choices).removals }
+        if report.waiting > 0 {
+            report.removals = try await vault.subscriptions.sync(.feed(target ?? url), choices).removals
+        }
         return report
     }
 
     private func held(_ vault: Vault) async throws -> [String] {
-        try await vault.titles().reduce(into: [String]()) { $0.append(try MediaURL($1.url).path) }.sorted()
+        try await vault.titles.list().reduce(into: [String]()) { $0.append(try MediaURL($1.url).path) }.sorted()
     }
 
     @Test("What is new is fetched once, what is gone is removed, and what stays is not asked for again")
@@ -80,12 +82,12 @@ struct SubscriptionTests {
         feed.text.withLock { $0 = text }
         await #expect(throws: VaultError.self) { try await sync(vault) }
         #expect(try await held(vault) == ["/a.mp4"])
-        let failed = try #require(try await vault.subscriptions().subscriptions.first)
+        let failed = try #require(try await vault.subscriptions.all().subscriptions.first)
         #expect(failed.failure != nil && failed.failures == 1)
         publish("b")
         try await sync(vault)
         #expect(try await held(vault) == ["/b.mp4"], "it was still the subscription's")
-        #expect(try await vault.subscriptions().subscriptions.first?.failure == nil)
+        #expect(try await vault.subscriptions.all().subscriptions.first?.failure == nil)
         await vault.close()
     }
 
@@ -109,14 +111,14 @@ struct SubscriptionTests {
         publish("a", "b")
         try await sync(vault)
         publish("c")
-        let report = try await vault.sync(.feed(url), Subscription.Choices())
+        let report = try await vault.subscriptions.sync(.feed(url), Subscription.Choices())
         #expect(report.removals.isEmpty && report.waiting == 2 && report.fetch.count == 1)
-        await vault.removeReplacedTitles()
+        await vault.subscriptions.removeReplacedTitles()
         #expect(try await held(vault) == ["/a.mp4", "/b.mp4"])
         for try await _ in vault.download(report.fetch[0].entry.reference) {}
-        await vault.removeReplacedTitles()
+        await vault.subscriptions.removeReplacedTitles()
         #expect(try await held(vault) == ["/c.mp4"])
-        #expect(try await vault.subscriptions().subscriptions.first?.brought.count == 1)
+        #expect(try await vault.subscriptions.all().subscriptions.first?.brought.count == 1)
         await vault.close()
     }
 
@@ -142,9 +144,9 @@ struct SubscriptionTests {
         for try await _ in vault.download(fixture.origin.url("/own.mp4")) {}
         publish("own", "a", "b")
         try await sync(vault)
-        try await vault.pin(MediaReference(fixture.origin.url("/a.mp4")))
+        try await vault.titles.pin(MediaReference(fixture.origin.url("/a.mp4")))
         publish("c")
-        let dry = try await vault.sync(.feed(url), Subscription.Choices(), isDryRun: true)
+        let dry = try await vault.subscriptions.sync(.feed(url), Subscription.Choices(), isDryRun: true)
         #expect(dry.removals.isEmpty && dry.waiting == 1 && dry.fetch.count == 1 && dry.pinned == 1)
         #expect(try await held(vault) == ["/a.mp4", "/b.mp4", "/own.mp4"])
         #expect(try await sync(vault).pinned == 1)
@@ -169,7 +171,7 @@ struct SubscriptionTests {
         let vault = try await fixture.open()
         let other = try ScriptedOrigin(fixture.resource)
         feed.text.withLock { $0 = #"["/a.mp4", "\#(other.url("/private.mp4").absoluteString)"]"# }
-        let report = try await vault.sync(.feed(url), Subscription.Choices())
+        let report = try await vault.subscriptions.sync(.feed(url), Subscription.Choices())
         #expect(report.fetch.map(\.entry.reference.isDerived) == [false, true])
         await #expect(throws: VaultError.self) {
             for try await _ in vault.download(report.fetch[1].entry.reference) {}
@@ -184,16 +186,16 @@ struct SubscriptionTests {
         publish("a", "b")
         var choices = Subscription.Choices()
         (choices.interval, choices.name) = (600, "show")
-        let added = try await vault.subscribe(.feed(url), choices)
-        await vault.runDueSubscriptions { _, error in #expect(error == nil) }
+        let added = try await vault.subscriptions.add(.feed(url), choices)
+        await vault.subscriptions.runDueSubscriptions { _, error in #expect(error == nil) }
         #expect(try await vault.downloads.counts() == DownloadCounts(waiting: 2))
         _ = try await vault.downloads.change(.pause, of: .all)
-        let ran = try #require(try await vault.subscriptions().subscriptions.first)
+        let ran = try #require(try await vault.subscriptions.all().subscriptions.first)
         #expect(ran.id == added.id && (ran.nextRun ?? 0) > (ran.lastRun ?? .max) && ran.wanted.count == 2)
         let asked = fixture.origin.exchanges.count
-        await vault.runDueSubscriptions { _, _ in Issue.record("it is not due") }
+        await vault.subscriptions.runDueSubscriptions { _, _ in Issue.record("it is not due") }
         #expect(fixture.origin.exchanges.count == asked)
-        _ = try await vault.sync(added.shortID, queues: true)
+        _ = try await vault.subscriptions.sync(added.shortID, queues: true)
         #expect(try await vault.downloads.counts() == DownloadCounts(paused: 2))
         await vault.close()
     }
@@ -219,7 +221,7 @@ struct SubscriptionTests {
         let (loader, lease) = try await vault.use(own)
         await loader.settle()
         withExtendedLifetime(lease) {}
-        #expect(try await vault.summary(of: own)?.resourceClass == "cache")
+        #expect(try await vault.titles.summary(of: own)?.resourceClass == "cache")
         try await vault.downloads.add([(own, DownloadOptions())])
         publish("own", "a")
         try await sync(vault)
@@ -237,7 +239,7 @@ struct SubscriptionTests {
             if isPaused { _ = try await vault.downloads.change(.pause, of: .all) }
             var choices = Subscription.Choices()
             choices.usesContentIDs = true
-            _ = try await vault.sync(.feed(url), choices, queues: true)
+            _ = try await vault.subscriptions.sync(.feed(url), choices, queues: true)
             let queued = try await vault.downloads.queuedTitles()
             #expect(queued.values.map(\.url).allSatisfy { $0.hasSuffix("signature=\(signature)") } && queued.count == 1)
             #expect(queued.values.map(\.state) == [isPaused ? .paused : .waiting])
@@ -293,15 +295,15 @@ struct SubscriptionTests {
         #expect(error?.code == .unreachable && error?.message.contains("whole feed") == true)
         var choices = Subscription.Choices()
         choices.interval = 600
-        let added = try await vault.subscribe(.feed(slow.url("/feed").absoluteString), choices)
-        let run = Task { try await vault.sync(added.shortID) }
+        let added = try await vault.subscriptions.add(.feed(slow.url("/feed").absoluteString), choices)
+        let run = Task { try await vault.subscriptions.sync(added.shortID) }
         while slow.exchanges.count < 2 { try await Task.sleep(for: .milliseconds(5)) }
         publish("a")
         try await sync(vault)
-        #expect(try await vault.unsubscribe(added.shortID, removesTitles: true) == 0)
+        #expect(try await vault.subscriptions.remove(added.shortID, removesTitles: true) == 0)
         run.cancel()
         await #expect(throws: (any Error).self) { try await run.value }
-        #expect(try await vault.subscriptions().subscriptions.map(\.source) == [.feed(url)])
+        #expect(try await vault.subscriptions.all().subscriptions.map(\.source) == [.feed(url)])
         await vault.close()
     }
 
@@ -311,7 +313,7 @@ struct SubscriptionTests {
         publish("a")
         var choices = Subscription.Choices()
         choices.interval = 86_400
-        let added = try await vault.subscribe(.feed(url), choices)
+        let added = try await vault.subscriptions.add(.feed(url), choices)
         // No row of the queue can be written.
         try vault.store.index.write { db in
             try db.execute(
@@ -319,11 +321,11 @@ struct SubscriptionTests {
                     CREATE TRIGGER full BEFORE INSERT ON download BEGIN SELECT RAISE(FAIL, 'full'); END;
                     """)
         }
-        await vault.runDueSubscriptions { _, error in #expect(error != nil) }
-        let failed = try #require(try await vault.subscriptions().subscriptions.first)
+        await vault.subscriptions.runDueSubscriptions { _, error in #expect(error != nil) }
+        let failed = try #require(try await vault.subscriptions.all().subscriptions.first)
         #expect(failed.failure != nil && (failed.nextRun ?? .max) <= vault.store.index.now() + 300)
         try vault.store.index.write { try $0.execute(sql: "DROP TRIGGER full") }
-        _ = try await vault.sync(added.shortID, queues: true)
+        _ = try await vault.subscriptions.sync(added.shortID, queues: true)
         #expect(try await vault.downloads.counts() == DownloadCounts(waiting: 1))
         await vault.close()
     }
@@ -341,10 +343,12 @@ struct SubscriptionTests {
         publish("b")
         let report = try await sync(vault)
         #expect(report.removals.isEmpty && report.unusable == 0)
-        await #expect(throws: VaultError.self) { try await vault.unsubscribe(first.shortID, removesTitles: true) }
+        await #expect(throws: VaultError.self) {
+            try await vault.subscriptions.remove(first.shortID, removesTitles: true)
+        }
         #expect(try await held(vault) == ["/a.mp4", "/b.mp4"])
-        #expect(try await vault.unsubscribeAll() == 2)
-        let left = try await vault.subscriptions()
+        #expect(try await vault.subscriptions.removeAll() == 2)
+        let left = try await vault.subscriptions.all()
         #expect(left.subscriptions.isEmpty && left.damaged == 0)
         await vault.close()
     }
@@ -354,12 +358,12 @@ struct SubscriptionTests {
         let vault = try await fixture.open()
         var choices = Subscription.Choices()
         choices.name = "show"
-        _ = try await vault.subscribe(.feed(url), choices)
+        _ = try await vault.subscriptions.add(.feed(url), choices)
         let error = await #expect(throws: VaultError.self) {
-            try await vault.subscribe(.feed(fixture.origin.url("/feed2").absoluteString), choices)
+            try await vault.subscriptions.add(.feed(fixture.origin.url("/feed2").absoluteString), choices)
         }
         #expect(error?.code == .inUse)
-        #expect(try await vault.subscriptions().subscriptions.count == 1)
+        #expect(try await vault.subscriptions.all().subscriptions.count == 1)
         await vault.close()
     }
 
@@ -368,15 +372,15 @@ struct SubscriptionTests {
         let vault = try await fixture.open()
         publish("a", "b")
         try await sync(vault)
-        let id = try #require(try await vault.subscriptions().subscriptions.first).shortID
-        await #expect(throws: VaultError.self) { try await vault.unsubscribe("00000000", removesTitles: true) }
+        let id = try #require(try await vault.subscriptions.all().subscriptions.first).shortID
+        await #expect(throws: VaultError.self) { try await vault.subscriptions.remove("00000000", removesTitles: true) }
         feed.text.withLock { $0 = #"["/b.mp4"]"# }
         let second = try await sync(vault, fixture.origin.url("/feed2").absoluteString).subscription.shortID
-        #expect(try await vault.unsubscribe(id, removesTitles: true) == 1)
+        #expect(try await vault.subscriptions.remove(id, removesTitles: true) == 1)
         #expect(try await held(vault) == ["/b.mp4"])
-        #expect(try await vault.unsubscribe(second, removesTitles: false) == 0)
+        #expect(try await vault.subscriptions.remove(second, removesTitles: false) == 0)
         #expect(try await held(vault) == ["/b.mp4"])
-        #expect(try await vault.subscriptions().subscriptions.isEmpty)
+        #expect(try await vault.subscriptions.all().subscriptions.isEmpty)
         await vault.close()
     }
 }

@@ -57,18 +57,20 @@ struct FeedLab {
     func sync(_ vault: Vault, newest: Int64? = nil, contentIDs: Bool = false) async throws -> SyncReport {
         var choices = Subscription.Choices()
         (choices.newest, choices.usesContentIDs) = (newest, contentIDs)
-        var report = try await vault.sync(.feed(url("/feed")), choices)
+        var report = try await vault.subscriptions.sync(.feed(url("/feed")), choices)
         for (_, entry) in report.fetch { for try await _ in vault.download(entry.reference) {} }
-        if report.waiting > 0 { report.removals = try await vault.sync(.feed(url("/feed")), choices).removals }
+        if report.waiting > 0 {
+            report.removals = try await vault.subscriptions.sync(.feed(url("/feed")), choices).removals
+        }
         return report
     }
 
     func subscription(_ vault: Vault) async throws -> Subscription {
-        try #require(try await vault.subscriptions().subscriptions.first)
+        try #require(try await vault.subscriptions.all().subscriptions.first)
     }
 
     func held(_ vault: Vault) async throws -> [String] {
-        try await vault.titles().reduce(into: [String]()) { $0.append(try MediaURL($1.url).path) }.sorted()
+        try await vault.titles.list().reduce(into: [String]()) { $0.append(try MediaURL($1.url).path) }.sorted()
     }
 
     /// Returns the choices of a subscription that a service runs.

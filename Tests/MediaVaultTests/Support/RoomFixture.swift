@@ -74,7 +74,7 @@ final class RoomFixture: Sendable {
 
     /// Returns the number of held bytes of a title; nil if the title is unknown.
     func held(_ vault: Vault, _ seed: UInt64, _ length: Int64) async throws -> Int64? {
-        try await vault.summary(of: url(seed, length))?.bytes
+        try await vault.titles.summary(of: url(seed, length))?.bytes
     }
 
     func download(_ vault: Vault, _ seed: UInt64, _ length: Int64) async throws {

@@ -53,7 +53,7 @@ extension VaultFixture {
     /// Verifies the vault, as a reader or as an owner that repairs.
     func verify(repairs: Bool = false, sample: Double? = nil) async throws -> VerifyReport {
         let vault = try await open(repairs ? .owner : .reader)
-        let report = try await Self.report(of: vault.verify(VerifyOptions(repairs: repairs, sample: sample)))
+        let report = try await Self.report(of: vault.checks.verify(VerifyOptions(repairs: repairs, sample: sample)))
         let stored = try SegmentRows(vault.store.index).fileBytes()
         #expect(try vault.store.bytesUsed() == stored, "the bytes used are counted correctly")
         await vault.close()

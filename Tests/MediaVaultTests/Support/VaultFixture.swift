@@ -69,7 +69,7 @@ final class VaultFixture: Sendable {
     }
 
     /// Returns the ranges that are held according to the index.
-    func held(_ vault: Vault) async throws -> [ByteRange] { try await vault.summary(of: url)?.held ?? [] }
+    func held(_ vault: Vault) async throws -> [ByteRange] { try await vault.titles.summary(of: url)?.held ?? [] }
 
     /// The segment files.
     var segmentFiles: [URL] {

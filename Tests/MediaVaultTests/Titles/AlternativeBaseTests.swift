@@ -43,13 +43,13 @@ struct AlternativeBaseTests {
         let (fixture, url) = try await Self.fixture(dead: [dead])
         let vault = try await fixture.open()
         try await TitleFixture.download(url, into: vault, Self.options)
-        let title = try #require(try await vault.summary(of: url)?.title)
+        let title = try #require(try await vault.titles.summary(of: url)?.title)
         #expect(title.isComplete && title.resources == 3)
         let asked = fixture.origin.exchanges.filter { $0.request.target.hasSuffix("m4s") }.count
         try await TitleFixture.download(url, into: vault, Self.options)
         #expect(fixture.origin.exchanges.filter { $0.request.target.hasSuffix("m4s") }.count == asked)
         let folder = try TemporaryFolder()
-        try await vault.export(MediaReference(url), to: folder.path + "/film") { _ in }
+        try await vault.transfer.export(MediaReference(url), to: folder.path + "/film") { _ in }
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path + "/film").sorted()
         #expect(names == ["1-1.m4s", "1-2.m4s", "manifest.mpd"])
         await vault.close()
@@ -69,7 +69,7 @@ struct AlternativeBaseTests {
         let (fixture, url) = try await Self.fixture(dead: ["/one/1", "/two/1"])
         let vault = try await fixture.open()
         await #expect(throws: VaultError.self) { try await TitleFixture.download(url, into: vault, Self.options) }
-        let title = try #require(try await vault.summary(of: url)?.title)
+        let title = try #require(try await vault.titles.summary(of: url)?.title)
         #expect(!title.isComplete && title.missing.count == 1)
         await vault.close()
     }

@@ -66,7 +66,7 @@ struct BrokenManifestTests {
     }
 
     private static func expectWhole(_ url: MediaURL, in vault: Vault) async throws {
-        #expect(try await vault.summary(of: url)?.title?.isComplete == true)
+        #expect(try await vault.titles.summary(of: url)?.title?.isComplete == true)
     }
 
     @Test("It is no title, and the next fetch asks the origin again", arguments: Broken.all)
@@ -78,7 +78,7 @@ struct BrokenManifestTests {
         #expect(
             error.map { [.invalidResponse, .notMedia, .invalidArgument].contains($0.code) } == true,
             "\(String(describing: error))")
-        #expect(try await vault.summary(of: url) == nil)
+        #expect(try await vault.titles.summary(of: url) == nil)
         fixture.origin.answer { TitleFixture.answer(to: $0) }
         try await TitleFixture.download(url, into: vault)
         try await Self.expectWhole(url, in: vault)
@@ -124,7 +124,7 @@ struct BrokenManifestTests {
         let later = try await fixture.open()
         try await TitleFixture.download(url, into: later)
         try await Self.expectWhole(url, in: later)
-        #expect(try await later.summary(of: url)?.etag == "\"wellagain\"")
+        #expect(try await later.titles.summary(of: url)?.etag == "\"wellagain\"")
         await later.close()
     }
 
@@ -165,11 +165,11 @@ struct BrokenManifestTests {
         let vault = try await fixture.open()
         let error = await #expect(throws: VaultError.self) { try await TitleFixture.download(url, into: vault) }
         #expect(error?.code == .invalidResponse && error?.message.contains("line \(refused.line) of ") == true)
-        let title = try #require(try await vault.summary(of: url)?.title)
+        let title = try #require(try await vault.titles.summary(of: url)?.title)
         #expect(!title.isComplete && title.missing == [error?.message ?? ""])
         await vault.close()
         let again = try await fixture.open(mode: .offline)
-        #expect(try await again.summary(of: url)?.title?.missing == title.missing, "it is recorded")
+        #expect(try await again.titles.summary(of: url)?.title?.missing == title.missing, "it is recorded")
         await again.close()
     }
 
@@ -196,12 +196,12 @@ struct BrokenManifestTests {
         }
         let vault = try await fixture.open()
         await #expect(throws: VaultError.self) { try await TitleFixture.download(url, into: vault) }
-        let missing = try #require(try await vault.summary(of: url)?.title?.missing)
+        let missing = try #require(try await vault.titles.summary(of: url)?.title?.missing)
         #expect(missing.count == 1 && missing[0].contains("/480-2.ts") && missing[0].contains("404"))
         #expect(!missing[0].contains("secret"))
         fixture.origin.answer { TitleFixture.answer(to: $0) }
         try await TitleFixture.download(url, into: vault)
-        #expect(try await vault.summary(of: url)?.title?.missing == [])
+        #expect(try await vault.titles.summary(of: url)?.title?.missing == [])
         await vault.close()
     }
 }

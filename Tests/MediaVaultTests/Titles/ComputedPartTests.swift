@@ -34,10 +34,10 @@ struct ComputedPartTests {
         fixture.origin.answer { Self.answer(to: $0, gone: ["/3.m4s": status]) }
         let (vault, url) = (try await fixture.open(), fixture.origin.url("/manifest.mpd"))
         try await TitleFixture.download(url, into: vault, DownloadOptions(selection: RenditionSelection()))
-        let title = try #require(try await vault.summary(of: url)?.title)
+        let title = try #require(try await vault.titles.summary(of: url)?.title)
         #expect(title.isComplete && title.resources == 3 && title.missing.isEmpty)
         let folder = try TemporaryFolder()
-        try await vault.export(MediaReference(url), to: folder.path + "/film") { _ in }
+        try await vault.transfer.export(MediaReference(url), to: folder.path + "/film") { _ in }
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path + "/film").sorted()
         #expect(names == ["1-1.m4s", "1-2.m4s", "manifest.mpd"])
         await vault.close()
@@ -53,7 +53,7 @@ struct ComputedPartTests {
         await #expect(throws: VaultError.self) {
             try await TitleFixture.download(url, into: vault, DownloadOptions(selection: RenditionSelection()))
         }
-        #expect(try await vault.summary(of: url)?.title?.isComplete == false)
+        #expect(try await vault.titles.summary(of: url)?.title?.isComplete == false)
         await vault.close()
     }
 
@@ -63,7 +63,7 @@ struct ComputedPartTests {
         fixture.origin.answer { Self.answer(to: $0, gone: [:]) }
         let (vault, url) = (try await fixture.open(), fixture.origin.url("/manifest.mpd"))
         try await TitleFixture.download(url, into: vault, DownloadOptions(selection: RenditionSelection()))
-        #expect(try await vault.summary(of: url)?.title?.resources == 4)
+        #expect(try await vault.titles.summary(of: url)?.title?.resources == 4)
         await vault.close()
     }
 }

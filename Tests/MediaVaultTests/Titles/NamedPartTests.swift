@@ -32,17 +32,17 @@ struct NamedPartTests {
         for try await _ in try await vault.read(film, range: .whole) {}
         switch naming {
         case .fetchedBefore: for try await _ in vault.download(film) {}
-        case .pinnedBefore: try await vault.pin(film)
+        case .pinnedBefore: try await vault.titles.pin(film)
         case .fetchedAfter, .pinnedAndFetchedAfter, .onlyPlayed: break
         }
         for try await _ in vault.download(title) {}
-        #expect(try await vault.summary(of: film)?.isPart == true)
+        #expect(try await vault.titles.summary(of: film)?.isPart == true)
         switch naming {
         case .fetchedAfter: for try await _ in vault.download(film) {}
         case .pinnedAndFetchedAfter:
-            try await vault.pin(MediaReference(title))
+            try await vault.titles.pin(MediaReference(title))
             for try await _ in vault.download(film) {}
-            try await vault.unpin(MediaReference(title))
+            try await vault.titles.unpin(MediaReference(title))
         case .fetchedBefore, .pinnedBefore, .onlyPlayed: break
         }
     }
@@ -60,13 +60,13 @@ struct NamedPartTests {
             vault = try await fixture.open()
         }
         let film = fixture.origin.url("/film.ts")
-        try await vault.remove(MediaReference(fixture.origin.url("/title.m3u8")))
+        try await vault.titles.remove(MediaReference(fixture.origin.url("/title.m3u8")))
         var listed: [String] = []
-        for try await summary in vault.titles() { listed.append(summary.url) }
+        for try await summary in vault.titles.list() { listed.append(summary.url) }
         #expect(listed == (naming.stays ? [film.absoluteString] : []))
-        #expect(try await vault.summary(of: film)?.isComplete == (naming.stays ? true : nil))
+        #expect(try await vault.titles.summary(of: film)?.isComplete == (naming.stays ? true : nil))
         #expect(try await vault.status().bytes == (naming.stays ? Self.segment : 0))
-        #expect(try await VaultFixture.report(of: vault.verify()).isSound)
+        #expect(try await VaultFixture.report(of: vault.checks.verify()).isSound)
         let requests = fixture.origin.exchanges.count
         if naming.stays {
             for try await _ in try await vault.read(film) {}
@@ -83,10 +83,10 @@ struct NamedPartTests {
         try await Self.fill(vault, fixture, naming)
         let film = fixture.origin.url("/film.ts")
         let used = try await vault.status().used
-        _ = try await vault.prune(StorageLimits(maxSize: used - 1, evictsDownloads: true))
-        #expect(try await vault.summary(of: fixture.origin.url("/title.m3u8"))?.bytes == 0)
-        #expect(try await vault.summary(of: film)?.isComplete == (naming.stays ? true : nil))
-        #expect(try await vault.summary(of: film)?.isPart == (naming.stays ? false : nil))
+        _ = try await vault.space.prune(StorageLimits(maxSize: used - 1, evictsDownloads: true))
+        #expect(try await vault.titles.summary(of: fixture.origin.url("/title.m3u8"))?.bytes == 0)
+        #expect(try await vault.titles.summary(of: film)?.isComplete == (naming.stays ? true : nil))
+        #expect(try await vault.titles.summary(of: film)?.isPart == (naming.stays ? false : nil))
         await vault.close()
     }
 }

@@ -84,7 +84,7 @@ struct PackRepairTests {
         }
         fixture.origin.stop()
         let later = try await fixture.open(mode: .offline)
-        try await later.remove(MediaReference(title))
+        try await later.titles.remove(MediaReference(title))
         try await expectWhole(later)
         await later.close()
     }
@@ -111,7 +111,7 @@ struct PackRepairTests {
             let later = try await fixture.open(mode: .offline)
             try await expectWhole(later)
             // The last title alone must do.
-            if url == title { try await later.remove(MediaReference(url)) }
+            if url == title { try await later.titles.remove(MediaReference(url)) }
             await later.close()
         }
     }
@@ -159,7 +159,7 @@ struct PackRepairTests {
         #expect(try await fixture.verify(repairs: true).isSound)
         #expect(try await fixture.verify().damage.isEmpty)
         let later = try await fixture.open()
-        try await later.remove(MediaReference(title))
+        try await later.titles.remove(MediaReference(title))
         #expect(try await later.status().resources == 1)
         await later.close()
     }
@@ -207,7 +207,7 @@ struct PackRepairTests {
         if isShred {
             #expect(try await vault.keys.shred([MediaReference(title)]).outcome == .destroyed)
         } else {
-            try await vault.remove(MediaReference(title))
+            try await vault.titles.remove(MediaReference(title))
         }
         gate.open()
         let error = await #expect(throws: VaultError.self) { try await fetching.value }

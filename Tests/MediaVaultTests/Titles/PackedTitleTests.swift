@@ -93,7 +93,7 @@ struct PackedTitleTests {
         #expect(heads.map(\.information.length) == [1000, 100_000])
         #expect(heads.map(\.information.type) == ["video/mp2t", "video/mp2t"])
         #expect(heads[0].entityTag != heads[1].entityTag && !heads[0].entityTag.isWeak)
-        let summary = try #require(try await later.summary(of: part(2)))
+        let summary = try #require(try await later.titles.summary(of: part(2)))
         #expect(summary.isComplete && summary.isPart && summary.held == [0..<100_000])
         await later.close()
     }
@@ -111,7 +111,7 @@ struct PackedTitleTests {
         let later = try await fixture.open(mode: .offline)
         try await expectPart(2, later, version: 2)
         try await expectPart(4, later)
-        try await later.remove(MediaReference(url))
+        try await later.titles.remove(MediaReference(url))
         #expect(try await later.status().resources == 0)
         await later.close()
     }
@@ -128,7 +128,7 @@ struct PackedTitleTests {
         #expect(try await vault.status().resources == 2)
         // Two lists, two packs, and two segments of the large part, which both titles share.
         #expect(fixture.segmentFiles.count == 6)
-        try await vault.remove(MediaReference(url))
+        try await vault.titles.remove(MediaReference(url))
         #expect(try await vault.status().resources == 1 && fixture.segmentFiles.count == 4)
         fixture.origin.stop()
         for number in 1...6 { try await expectPart(number, vault) }
@@ -233,11 +233,11 @@ struct PackedTitleTests {
         }
         let fetching = Task { try await fetch(vault, connections: 1) }
         for await _ in asked { break }
-        try await vault.remove(MediaReference(url))
+        try await vault.titles.remove(MediaReference(url))
         gate.open()
         await #expect(throws: VaultError.self) { try await fetching.value }
         // Of the part that was on its way, what came is kept as if it had been played.
-        for try await left in vault.resources() {
+        for try await left in vault.titles.resources() {
             #expect(left.url == part(6).absoluteString && !left.isPart && left.resourceClass == "cache")
         }
         await vault.close()
@@ -274,7 +274,7 @@ struct PackedTitleTests {
         for number in 1...6 { try await expectPart(number, vault) }
         _ = try await vault.keys.changeLocator()
         for number in 1...6 { try await expectPart(number, vault) }
-        #expect(try await vault.remove(MediaReference(url)) > 400_000)
+        #expect(try await vault.titles.remove(MediaReference(url)) > 400_000)
         #expect(try await vault.status().resources == 0)
         await vault.close()
     }
@@ -283,16 +283,16 @@ struct PackedTitleTests {
     func pinned() async throws {
         let vault = try await fixture.open()
         try await fetch(vault)
-        try await vault.pin(MediaReference(url))
-        #expect(try await vault.summary(of: part(2))?.resourceClass == "pinned")
-        let alone = await #expect(throws: VaultError.self) { try await vault.remove(MediaReference(part(2))) }
+        try await vault.titles.pin(MediaReference(url))
+        #expect(try await vault.titles.summary(of: part(2))?.resourceClass == "pinned")
+        let alone = await #expect(throws: VaultError.self) { try await vault.titles.remove(MediaReference(part(2))) }
         #expect(alone?.code == .invalidArgument && alone?.message.contains("title") == true)
         let reader = try await vault.read(part(4))
         _ = try await reader.next()
-        try await vault.remove(MediaReference(url))
+        try await vault.titles.remove(MediaReference(url))
         let error = await #expect(throws: VaultError.self) { while try await reader.next() != nil {} }
         #expect(error?.code == .removed)
-        #expect(try await vault.summary(of: part(2)) == nil)
+        #expect(try await vault.titles.summary(of: part(2)) == nil)
         await vault.close()
     }
 }

@@ -28,13 +28,13 @@ struct PlayedTitleTests {
     /// - Returns: the links of its lines, if it is a manifest.
     @discardableResult
     private func play(_ target: String, _ vault: Vault) async throws -> [String] {
-        let admission = try #require(vault.admission(ofTarget: target, now: vault.store.index.now()))
+        let admission = try #require(vault.playback.admission(ofTarget: target, now: vault.store.index.now()))
         let resource = try #require(admission.resource)
         guard target.contains(".m3u8") else {
-            for try await _ in try await vault.read(resource, range: .whole) {}
+            for try await _ in try await vault.playback.read(resource, range: .whole) {}
             return []
         }
-        let manifest = try #require(try await vault.manifest(resource, through: admission, at: ""))
+        let manifest = try #require(try await vault.playback.manifest(resource, through: admission, at: ""))
         let folder = String(try target.prefix(through: #require(target.lastIndex(of: "/"))))
         return String(decoding: manifest.text.bytes, as: UTF8.self).split(whereSeparator: \.isNewline)
             .filter { !$0.hasPrefix("#") }.map { $0.hasPrefix("/") ? String($0) : folder + String($0) }
@@ -48,11 +48,11 @@ struct PlayedTitleTests {
     }
 
     private func listed(_ vault: Vault) async throws -> [ResourceSummary] {
-        try await vault.titles().reduce(into: []) { $0.append($1) }
+        try await vault.titles.list().reduce(into: []) { $0.append($1) }
     }
 
     private func classes(_ vault: Vault) async throws -> Set<String> {
-        try await vault.resources().reduce(into: []) { $0.insert($1.resourceClass) }
+        try await vault.titles.resources().reduce(into: []) { $0.insert($1.resourceClass) }
     }
 
     @Test("A title that was only played is listed once, with all that is held of it, and is removed whole")
@@ -68,10 +68,12 @@ struct PlayedTitleTests {
             let list = Int64(TitleFixture.list("480").utf8.count)
             #expect(titles.first?.partBytes == list + 2 * TitleFixture.segmentBytes)
             #expect(titles.first?.title == nil && titles.first?.isPart == false)
-            let parts = try await vault.resources().reduce(into: [String]()) { if $1.isPart { $0.append($1.url) } }
+            let parts = try await vault.titles.resources().reduce(into: [String]()) {
+                if $1.isPart { $0.append($1.url) }
+            }
             #expect(Set(parts) == Set([url("/480.m3u8"), segment("480-1"), segment("480-2")].map(\.absoluteString)))
-            try await vault.remove(MediaReference(master))
-            #expect(try await vault.resources().reduce(into: 0) { count, _ in count += 1 } == 0)
+            try await vault.titles.remove(MediaReference(master))
+            #expect(try await vault.titles.resources().reduce(into: 0) { count, _ in count += 1 } == 0)
         }
     }
 
@@ -98,9 +100,9 @@ struct PlayedTitleTests {
     func pinned() async throws {
         try await run { vault in
             try await playTitle(in: vault)
-            try await vault.pin(MediaReference(master))
+            try await vault.titles.pin(MediaReference(master))
             #expect(try await classes(vault) == ["pinned"])
-            try await vault.unpin(MediaReference(master))
+            try await vault.titles.unpin(MediaReference(master))
             #expect(try await classes(vault) == ["cache"])
         }
     }
@@ -110,35 +112,35 @@ struct PlayedTitleTests {
         try await run { vault in
             try await playTitle(in: vault)
             let limits = StorageLimits(maxSize: try await vault.status().used - 1)
-            _ = try await vault.prune(limits)
-            #expect(try await vault.resources().reduce(into: 0) { count, _ in count += 1 } == 4)
+            _ = try await vault.space.prune(limits)
+            #expect(try await vault.titles.resources().reduce(into: 0) { count, _ in count += 1 } == 4)
         }
         try await run { vault in
-            _ = try await vault.prune(StorageLimits(maxSize: try await vault.status().used - 1))
-            #expect(try await vault.resources().reduce(into: 0) { count, _ in count += 1 } == 0)
+            _ = try await vault.space.prune(StorageLimits(maxSize: try await vault.status().used - 1))
+            #expect(try await vault.titles.resources().reduce(into: 0) { count, _ in count += 1 } == 0)
         }
     }
 
     @Test("What is played of a fetched title beside its choice belongs to it, and neither keeps nor breaks it")
     func beside() async throws {
         func isComplete(_ vault: Vault) async throws -> Bool? {
-            try await vault.summary(of: MediaReference(master))?.title?.isComplete
+            try await vault.titles.summary(of: MediaReference(master))?.title?.isComplete
         }
         try await run { vault in
             try await TitleFixture.download(master, into: vault)
             #expect(try await isComplete(vault) == true, "premise")
             try await playTitle(in: vault, "1080", segments: 1)
             #expect(try await listed(vault).map(\.url) == [master.absoluteString])
-            #expect(try await vault.summary(of: MediaReference(segment("1080-1")))?.resourceClass == "cache")
+            #expect(try await vault.titles.summary(of: MediaReference(segment("1080-1")))?.resourceClass == "cache")
             try vault.store.index.completeness.recount(doubting: true)
             #expect(try await isComplete(vault) == true)
-            try await vault.pin(MediaReference(master))
-            #expect(try await vault.summary(of: MediaReference(segment("1080-1")))?.resourceClass == "cache")
+            try await vault.titles.pin(MediaReference(master))
+            #expect(try await vault.titles.summary(of: MediaReference(segment("1080-1")))?.resourceClass == "cache")
         }
         try await run { vault in
             let used = try await vault.status().used
-            _ = try await vault.prune(StorageLimits(maxSize: used - TitleFixture.segmentBytes))
-            let left = try await vault.resources().reduce(into: [String]()) { $0.append($1.url) }
+            _ = try await vault.space.prune(StorageLimits(maxSize: used - TitleFixture.segmentBytes))
+            let left = try await vault.titles.resources().reduce(into: [String]()) { $0.append($1.url) }
             #expect(!left.contains(segment("1080-1").absoluteString), "the first to go")
             #expect(try await isComplete(vault) == true)
             try vault.store.index.completeness.recount(doubting: true)

@@ -57,7 +57,7 @@ struct TitleCompletenessTests {
     }
 
     private func state(_ vault: Vault) async throws -> State {
-        let record = try #require(try await vault.summary(of: title)?.title)
+        let record = try #require(try await vault.titles.summary(of: title)?.title)
         let size = try #require(record.size, "the size stays known")
         return State(isWhole: record.isComplete, lacking: size - record.bytes)
     }
@@ -71,7 +71,7 @@ struct TitleCompletenessTests {
     }
 
     private func size(_ vault: Vault) async throws -> Int64 {
-        try #require(try await vault.summary(of: title)?.title?.size)
+        try #require(try await vault.titles.summary(of: title)?.title?.size)
     }
 
     /// The segment files, those of the pack first.
@@ -95,7 +95,7 @@ struct TitleCompletenessTests {
         for name in ["/1.ts", "/2.ts", "/3.ts"] { try await read(name, vault) }
         let found = try await state(vault)
         #expect(!found.isWhole && found.lacking > 0 && found.lacking <= 65536)
-        for try await _ in vault.verify(VerifyOptions(repairs: true)) {}
+        for try await _ in vault.checks.verify(VerifyOptions(repairs: true)) {}
         #expect(try await state(vault) == .whole)
         await vault.close()
     }
@@ -115,7 +115,7 @@ struct TitleCompletenessTests {
         if !isRebuilt { try await read("/4.ts", later) }
         let lost = try await state(later)
         #expect(!lost.isWhole && lost.lacking > 1 << 20)
-        for try await _ in later.verify(VerifyOptions(repairs: true)) {}
+        for try await _ in later.checks.verify(VerifyOptions(repairs: true)) {}
         try await fetch(later)
         #expect(try await state(later) == .whole)
         await later.close()
@@ -141,7 +141,7 @@ struct TitleCompletenessTests {
         fixture.origin.answer { Self.answer(to: $0, version: 2) }
         let reader = try await vault.read(fixture.origin.url(name), range: .closed(first: 0, last: 9))
         while try await reader.next() != nil {}
-        for try await _ in vault.verify() {}
+        for try await _ in vault.checks.verify() {}
         #expect(try await state(vault).isWhole == false)
         await vault.close()
     }
@@ -151,7 +151,7 @@ struct TitleCompletenessTests {
         let vault = try await fixture.open()
         try await fetch(vault)
         let size = try await size(vault)
-        _ = try await vault.prune(StorageLimits(maxSize: 1, evictsDownloads: true))
+        _ = try await vault.space.prune(StorageLimits(maxSize: 1, evictsDownloads: true))
         #expect(try await state(vault) == .lacking(size))
         try await read("/list.m3u8", vault)
         #expect(try await state(vault) == .lacking(size))
@@ -163,7 +163,7 @@ struct TitleCompletenessTests {
     func failedFetch() async throws {
         let vault = try await fixture.open()
         try await fetch(vault)
-        try await vault.remove(MediaReference(fixture.origin.url("/4.ts")))
+        try await vault.titles.remove(MediaReference(fixture.origin.url("/4.ts")))
         fixture.origin.answer { request in
             request.target == "/4.ts" ? ScriptedAnswer(404, fields: ["Content-Length": "0"]) : Self.answer(to: request)
         }
@@ -176,7 +176,7 @@ struct TitleCompletenessTests {
     func removedPart() async throws {
         let vault = try await fixture.open()
         try await fetch(vault)
-        try await vault.remove(MediaReference(fixture.origin.url("/4.ts")))
+        try await vault.titles.remove(MediaReference(fixture.origin.url("/4.ts")))
         #expect(try await state(vault) == .lacking(Self.lengths[3]))
         await vault.close()
     }
@@ -190,7 +190,7 @@ struct TitleCompletenessTests {
         try FileManager.default.removeItem(atPath: fixture.path(of: large))
         try await read("/4.ts", vault)
         #expect(try await state(vault).isWhole == false, "premise")
-        try await vault.setMode(.offline, for: title)
+        try await vault.titles.setMode(.offline, for: title)
         #expect(try await state(vault).isWhole == false)
         reader.cancel()
         await vault.close()
@@ -201,10 +201,11 @@ struct TitleCompletenessTests {
         let vault = try await fixture.open()
         try await fetch(vault)
         let reader = try await vault.read(title)
-        if isPinned { try await vault.pin(MediaReference(title)) }
-        let record = try #require(vault.loaders.loader(of: try await vault.id(of: MediaReference(title)))?.record)
+        if isPinned { try await vault.titles.pin(MediaReference(title)) }
+        let record = try #require(
+            vault.loaders.loader(of: try await vault.titles.id(of: MediaReference(title)))?.record)
         #expect(record.isPinned == isPinned)
-        try await vault.unpin(MediaReference(title))
+        try await vault.titles.unpin(MediaReference(title))
         #expect(!record.isPinned && record.stored.withLock { $0?.resourceClass } == .download)
         reader.cancel()
         await vault.close()
@@ -216,8 +217,8 @@ struct TitleCompletenessTests {
         try await fetch(vault)
         fixture.origin.answer { Self.answer(to: $0, version: 3) }
         try await fetch(vault)
-        try await vault.remove(MediaReference(fixture.origin.url("/4.ts")))
-        for try await _ in vault.verify(VerifyOptions(repairs: true)) {}
+        try await vault.titles.remove(MediaReference(fixture.origin.url("/4.ts")))
+        for try await _ in vault.checks.verify(VerifyOptions(repairs: true)) {}
         #expect(try await state(vault).isWhole == false)
         await vault.close()
     }
@@ -235,11 +236,13 @@ struct TitleCompletenessTests {
         let fetching = Task { [title] in
             for try await _ in vault.download(title, options: DownloadOptions(connections: 4)) {}
         }
-        while try await vault.summary(of: large)?.isComplete != true { try await Task.sleep(for: .milliseconds(20)) }
-        try await vault.remove(MediaReference(large))
+        while try await vault.titles.summary(of: large)?.isComplete != true {
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        try await vault.titles.remove(MediaReference(large))
         gate.open()
         _ = await fetching.result
-        #expect(try await vault.summary(of: title)?.title?.isComplete == false)
+        #expect(try await vault.titles.summary(of: title)?.title?.isComplete == false)
         try await fetch(vault)
         await vault.close()
     }
@@ -256,9 +259,9 @@ struct TitleCompletenessTests {
         try await read("/4.ts", vault)
         #expect(try await state(vault).isWhole == false, "premise")
         let repaired = MediaReference(isPart ? fixture.origin.url("/4.ts") : other)
-        for try await _ in vault.verify(VerifyOptions(repairs: true), of: [repaired]) {}
+        for try await _ in vault.checks.verify(VerifyOptions(repairs: true), of: [repaired]) {}
         #expect(try await state(vault) == .whole)
-        #expect(try await vault.summary(of: other)?.title?.isComplete == true)
+        #expect(try await vault.titles.summary(of: other)?.title?.isComplete == true)
         await vault.close()
     }
 }

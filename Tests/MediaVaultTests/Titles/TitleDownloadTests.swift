@@ -13,7 +13,7 @@ struct TitleDownloadTests {
 
     private static func parts(in vault: Vault) async throws -> [ResourceSummary] {
         var parts: [ResourceSummary] = []
-        for try await summary in vault.resources() where summary.isPart { parts.append(summary) }
+        for try await summary in vault.titles.resources() where summary.isPart { parts.append(summary) }
         return parts
     }
 
@@ -21,7 +21,7 @@ struct TitleDownloadTests {
     private static func held(in vault: Vault, _ fixture: VaultFixture) async throws -> Int {
         var count = 0
         for path in TitleFixture.segments
-        where try await vault.summary(of: fixture.origin.url("\(path)?token=secret"))?.isComplete == true {
+        where try await vault.titles.summary(of: fixture.origin.url("\(path)?token=secret"))?.isComplete == true {
             count += 1
         }
         return count
@@ -38,7 +38,7 @@ struct TitleDownloadTests {
                 "/en-3.ts",
             ])
         #expect(last.isComplete && last.resources?.held == 9 && last.resources?.total == 9)
-        let summary = try #require(try await vault.summary(of: url))
+        let summary = try #require(try await vault.titles.summary(of: url))
         let title = try #require(summary.title)
         #expect(title.isComplete && summary.name == "A film" && title.duration == 12_000 && title.resources == 9)
         #expect(title.bytes == last.held && title.bytes > 6 * TitleFixture.segmentBytes)
@@ -69,7 +69,7 @@ struct TitleDownloadTests {
         let vault = try await fixture.open()
         let one = DownloadOptions(connections: 1, selection: TitleFixture.small.selection)
         await #expect(throws: VaultError.self) { try await TitleFixture.download(url, into: vault, one) }
-        let title = try #require(try await vault.summary(of: url)?.title)
+        let title = try #require(try await vault.titles.summary(of: url)?.title)
         #expect(!title.isComplete && title.bytes > 0)
         await vault.close()
         let held = Self.requested(fixture)
@@ -80,7 +80,7 @@ struct TitleDownloadTests {
         try await TitleFixture.download(url, into: later, one)
         let again = fixture.origin.exchanges.dropFirst(count).map(\.request.target)
         #expect(again.contains { $0.hasPrefix("/480-3.ts") } && !again.contains { $0.hasPrefix("/480-2.ts") })
-        #expect(try await later.summary(of: url)?.title?.isComplete == true)
+        #expect(try await later.titles.summary(of: url)?.title?.isComplete == true)
         await later.close()
     }
 
@@ -96,7 +96,7 @@ struct TitleDownloadTests {
         #expect(error?.code == .refused && error?.originStatus == 404)
         #expect(error?.message.contains("1 of 6 parts") == true && error?.message.contains("/480-2.ts") == true)
         #expect(error?.message.contains("secret") == false)
-        let title = try #require(try await vault.summary(of: url)?.title)
+        let title = try #require(try await vault.titles.summary(of: url)?.title)
         #expect(!title.isComplete && title.bytes > 5 * TitleFixture.segmentBytes)
         #expect(try await Self.held(in: vault, fixture) == 5)
         await vault.close()
@@ -126,7 +126,7 @@ struct TitleDownloadTests {
         let sent = fixture.origin.exchanges.map { $0.request.fields["Authorization"] }
         #expect(sent.count >= 9 && sent.allSatisfy { $0 == (hasFields ? "Bearer one" : nil) })
         // They have the same names as the manifest, so they go with it.
-        try await vault.remove(reference)
+        try await vault.titles.remove(reference)
         #expect(try await vault.status().resources == 0)
         await vault.close()
     }
@@ -139,17 +139,17 @@ struct TitleDownloadTests {
         let error = await #expect(throws: VaultError.self) { try await TitleFixture.download(url, into: vault) }
         #expect(error?.code == .invalidArgument && error?.message.contains("live") == true)
         #expect(!Self.requested(fixture).contains { $0.hasSuffix(".ts") })
-        #expect(try await vault.summary(of: url) == nil)
+        #expect(try await vault.titles.summary(of: url) == nil)
         await vault.close()
     }
 
     /// Returns how many renditions a player is offered, as lines of the manifest that it gets.
     private static func offered(_ url: MediaURL, by vault: Vault) async throws -> [String] {
         let target = vault.tokens.playbackPath(for: url, expires: .max)
-        let admission = try #require(vault.admission(ofTarget: target, now: 0))
+        let admission = try #require(vault.playback.admission(ofTarget: target, now: 0))
         let resource = try #require(admission.resource)
         let manifest = try #require(
-            try await vault.manifest(resource, through: admission, at: "http://127.0.0.1:8300"))
+            try await vault.playback.manifest(resource, through: admission, at: "http://127.0.0.1:8300"))
         return String(decoding: manifest.text.bytes, as: UTF8.self).split(separator: "\n").map(String.init)
             .filter { $0.hasPrefix("#EXT-X-MEDIA:") || $0.hasPrefix("#EXT-X-STREAM-INF:") }
     }
@@ -231,7 +231,7 @@ struct TitleDownloadTests {
         let vault = try await fixture.open()
         let last = try await TitleFixture.download(url, into: vault, DownloadOptions(selection: nil))
         #expect(last?.isComplete == true && Self.requested(fixture) == ["/master.m3u8"])
-        #expect(try await vault.summary(of: url)?.title == nil)
+        #expect(try await vault.titles.summary(of: url)?.title == nil)
         await vault.close()
     }
 
@@ -242,11 +242,11 @@ struct TitleDownloadTests {
         let reference = MediaReference(url, fields: ["Authorization": "Bearer one"])
         for try await _ in vault.download(reference, options: TitleFixture.small) {}
         if isRenamed { _ = try await vault.keys.changeLocator() }
-        try await vault.pin(reference)
+        try await vault.titles.pin(reference)
         #expect(try await Self.parts(in: vault).map(\.resourceClass) == Array(repeating: "pinned", count: 3))
-        try await vault.unpin(reference)
+        try await vault.titles.unpin(reference)
         #expect(try await Self.parts(in: vault).map(\.resourceClass) == Array(repeating: "download", count: 3))
-        #expect(try await vault.remove(reference) > 6 * TitleFixture.segmentBytes)
+        #expect(try await vault.titles.remove(reference) > 6 * TitleFixture.segmentBytes)
         let status = try await vault.status()
         #expect(status.resources == 0 && status.segments == 0)
         await vault.close()
@@ -259,12 +259,12 @@ struct TitleDownloadTests {
         let sound = fixture.origin.url("/en.m3u8")
         try await TitleFixture.download(url, into: vault)
         try await TitleFixture.download(sound, into: vault)
-        try await vault.remove(MediaReference(url))
+        try await vault.titles.remove(MediaReference(url))
         #expect(try await vault.status().resources == 1)
-        #expect(try await vault.summary(of: sound)?.isPart == false)
+        #expect(try await vault.titles.summary(of: sound)?.isPart == false)
         fixture.origin.stop()
         #expect(try await Self.held(in: vault, fixture) == 3)
-        try await vault.remove(MediaReference(sound))
+        try await vault.titles.remove(MediaReference(sound))
         #expect(try await vault.status().resources == 0)
         await vault.close()
     }
@@ -279,8 +279,8 @@ struct TitleDownloadTests {
         for try await _ in try await vault.read(shared) {}
         try await TitleFixture.download(url, into: vault)
         try await TitleFixture.download(sound, into: vault)
-        for title in [url, sound] { try await vault.pin(MediaReference(title)) }
-        try await vault.unpin(MediaReference(url))
+        for title in [url, sound] { try await vault.titles.pin(MediaReference(title)) }
+        try await vault.titles.unpin(MediaReference(url))
         let parts = try await Self.parts(in: vault)
         // The shared file and the pack of the pinned title; the other playlist and the other pack.
         let pinned = parts.filter { $0.resourceClass == "pinned" }
@@ -298,10 +298,10 @@ struct TitleDownloadTests {
         func size(_ file: URL) -> Int { (try? file.resourceValues(forKeys: [.fileSizeKey]))?.fileSize ?? 0 }
         func report() async throws -> VerifyReport? {
             var report: VerifyReport?
-            for try await step in vault.verify(of: [MediaReference(url)]) { report = step.report ?? report }
+            for try await step in vault.checks.verify(of: [MediaReference(url)]) { report = step.report ?? report }
             return report
         }
-        let held = try #require(try await vault.summary(of: url)?.title?.bytes)
+        let held = try #require(try await vault.titles.summary(of: url)?.title?.bytes)
         #expect(try await report()?.bytesOpened == held)
         #expect(try await report()?.isSound == true)
         // The largest file is the pack.
@@ -310,7 +310,7 @@ struct TitleDownloadTests {
         let damaged = try await report()
         #expect(damaged?.damage == [.block: 1] && damaged?.resources.map(\.url) == ["\(url)"])
         let error = await #expect(throws: VaultError.self) {
-            for try await _ in vault.verify(of: [MediaReference(fixture.origin.url("/unknown"))]) {}
+            for try await _ in vault.checks.verify(of: [MediaReference(fixture.origin.url("/unknown"))]) {}
         }
         #expect(error?.code == .notHeld)
         await vault.close()
@@ -325,9 +325,9 @@ struct TitleDownloadTests {
         _ = try await Vault.rebuildIndex(fixture.place, unlock: fixture.unlock, evenIfSound: true) { _ in }
         let later = try await fixture.open()
         var listed: [String] = []
-        for try await summary in later.titles() { listed.append(summary.url) }
+        for try await summary in later.titles.list() { listed.append(summary.url) }
         #expect(listed == [url.absoluteString])
-        try await later.remove(MediaReference(url))
+        try await later.titles.remove(MediaReference(url))
         #expect(try await later.status().resources == 0)
         await later.close()
     }
@@ -340,7 +340,7 @@ struct TitleDownloadTests {
         func name(_ given: String?) async throws -> String? {
             try await TitleFixture.download(
                 url, into: vault, DownloadOptions(selection: TitleFixture.small.selection, name: given))
-            return try await vault.summary(of: url)?.name
+            return try await vault.titles.summary(of: url)?.name
         }
         #expect(try await name(nil) == (isManifest ? "A film" : nil))
         #expect(try await name("Mine") == "Mine")
@@ -372,7 +372,7 @@ struct TitleDownloadTests {
         let vault = try await fixture.open()
         let url = fixture.origin.url("/ages.m3u8")
         try await TitleFixture.download(url, into: vault, DownloadOptions())
-        let title = try #require(try await vault.summary(of: url)?.title)
+        let title = try #require(try await vault.titles.summary(of: url)?.title)
         #expect(title.isComplete && (title.duration ?? 0) > 1 << 52)
         await vault.close()
     }

@@ -47,7 +47,9 @@ struct TitleEvictionTests {
     private static func held(_ fixture: RoomFixture, _ vault: Vault) async throws -> [String] {
         var held: [String] = []
         for name in ["a.m3u8", "a-1.ts", "shared.ts", "b.m3u8", "b-1.ts", "c.m3u8", "c-1.ts", "c-2.ts"] {
-            if try await vault.summary(of: fixture.origin.url("/" + name))?.isComplete == true { held.append(name) }
+            if try await vault.titles.summary(of: fixture.origin.url("/" + name))?.isComplete == true {
+                held.append(name)
+            }
         }
         return held
     }
@@ -59,18 +61,18 @@ struct TitleEvictionTests {
         let (fixture, vault) = try await Self.filled()
         #expect(try await Self.held(fixture, vault) == Self.all)
         let used = try await vault.status().used
-        let first = try await vault.prune(StorageLimits(maxSize: used - 1, evictsDownloads: true))
+        let first = try await vault.space.prune(StorageLimits(maxSize: used - 1, evictsDownloads: true))
         #expect(try await Self.held(fixture, vault) == Array(Self.all[2...]))
         #expect(first.bytes > Self.segment && first.bytes < 2 * Self.segment)
         // The row of the title stays, as that of any download; those of its parts go.
-        let title = try #require(try await vault.summary(of: fixture.origin.url("/a.m3u8")))
+        let title = try #require(try await vault.titles.summary(of: fixture.origin.url("/a.m3u8")))
         #expect(title.bytes == 0 && title.title?.bytes == 0 && title.title?.isComplete == false)
-        #expect(try await vault.summary(of: fixture.origin.url("/a-1.ts")) == nil)
+        #expect(try await vault.titles.summary(of: fixture.origin.url("/a-1.ts")) == nil)
         let later = try await vault.status().used
-        _ = try await vault.prune(StorageLimits(maxSize: later - 1, evictsDownloads: true))
+        _ = try await vault.space.prune(StorageLimits(maxSize: later - 1, evictsDownloads: true))
         #expect(try await Self.held(fixture, vault) == Array(Self.all[5...]), "nothing is left for the shared segment")
         for try await _ in vault.download(fixture.origin.url("/a.m3u8")) {}
-        #expect(try await vault.summary(of: fixture.origin.url("/a.m3u8"))?.title?.isComplete == true)
+        #expect(try await vault.titles.summary(of: fixture.origin.url("/a.m3u8"))?.title?.isComplete == true)
         await vault.close()
     }
 
@@ -82,13 +84,13 @@ struct TitleEvictionTests {
         ])
     func lastAccess(part: String, left: [String]) async throws {
         let (fixture, vault) = try await Self.filled()
-        let id = try await vault.id(of: MediaReference(fixture.origin.url(part)))
+        let id = try await vault.titles.id(of: MediaReference(fixture.origin.url(part)))
         try vault.store.index.resources.touch([id], now: fixture.clock.now)
         let used = try await vault.status().used
-        let plan = try await vault.prune(StorageLimits(maxSize: used - 1, evictsDownloads: true), isDryRun: true)
+        let plan = try await vault.space.prune(StorageLimits(maxSize: used - 1, evictsDownloads: true), isDryRun: true)
         // The manifest and the pack.
         #expect(plan.segments == 2)
-        _ = try await vault.prune(StorageLimits(maxSize: used - 1, evictsDownloads: true))
+        _ = try await vault.space.prune(StorageLimits(maxSize: used - 1, evictsDownloads: true))
         #expect(try await Self.held(fixture, vault) == left)
         await vault.close()
     }
@@ -100,10 +102,10 @@ struct TitleEvictionTests {
         let reader = try await vault.read(part, range: .whole)
         if isPinned {
             reader.cancel()
-            try await vault.pin(MediaReference(fixture.origin.url("/a.m3u8")))
+            try await vault.titles.pin(MediaReference(fixture.origin.url("/a.m3u8")))
         }
         let used = try await vault.status().used
-        _ = try await vault.prune(StorageLimits(maxSize: used - 1, evictsDownloads: true))
+        _ = try await vault.space.prune(StorageLimits(maxSize: used - 1, evictsDownloads: true))
         let held = try await Self.held(fixture, vault)
         #expect(held.starts(with: Self.all[..<3]) && held.count < Self.all.count)
         reader.cancel()
@@ -114,13 +116,13 @@ struct TitleEvictionTests {
     func pinnedPart() async throws {
         let (fixture, vault) = try await Self.filled()
         let part = MediaReference(fixture.origin.url("/shared.ts"))
-        try await vault.remove(MediaReference(fixture.origin.url("/b.m3u8")))
-        try await vault.pin(part)
+        try await vault.titles.remove(MediaReference(fixture.origin.url("/b.m3u8")))
+        try await vault.titles.pin(part)
         let used = try await vault.status().used
-        _ = try await vault.prune(StorageLimits(maxSize: used - 1, evictsDownloads: true))
+        _ = try await vault.space.prune(StorageLimits(maxSize: used - 1, evictsDownloads: true))
         let left = ["shared.ts", "c.m3u8", "c-1.ts", "c-2.ts"]
         #expect(try await Self.held(fixture, vault) == left)
-        let summary = try #require(try await vault.summary(of: part))
+        let summary = try #require(try await vault.titles.summary(of: part))
         #expect(summary.resourceClass == "pinned" && !summary.isPart)
         await vault.close()
     }
@@ -131,15 +133,15 @@ struct TitleEvictionTests {
         let film = fixture.origin.url("/film.ts")
         // Not read: that would count as a reading of the title.
         for try await _ in vault.download(film) {}
-        let title = try await vault.id(of: MediaReference(fixture.origin.url("/a.m3u8")))
-        let id = try await vault.id(of: MediaReference(film))
+        let title = try await vault.titles.id(of: MediaReference(fixture.origin.url("/a.m3u8")))
+        let id = try await vault.titles.id(of: MediaReference(film))
         try vault.store.index.write { db in
             try db.execute(sql: "INSERT INTO part VALUES (?, ?)", arguments: [Data(title.bytes), Data(id.bytes)])
         }
         let used = try await vault.status().used
-        _ = try await vault.prune(StorageLimits(maxSize: used - 1, evictsDownloads: true))
+        _ = try await vault.space.prune(StorageLimits(maxSize: used - 1, evictsDownloads: true))
         #expect(try await Self.held(fixture, vault) == Array(Self.all[2...]))
-        #expect(try await vault.summary(of: film)?.isComplete == true)
+        #expect(try await vault.titles.summary(of: film)?.isComplete == true)
         await vault.close()
     }
 }

@@ -78,7 +78,7 @@ struct TitleExportTests {
         let target = folder.path + "/film"
         let asked = fixture.origin.exchanges.count
         var last: ExportProgress?
-        try await vault.export(MediaReference(url), to: target) { last = $0 }
+        try await vault.transfer.export(MediaReference(url), to: target) { last = $0 }
         #expect(fixture.origin.exchanges.count == asked, "nothing is requested")
         let names = try FileManager.default.contentsOfDirectory(atPath: target).sorted()
         #expect(names == expected)
@@ -121,9 +121,9 @@ struct TitleExportTests {
         }
         let (vault, url) = (try await fixture.open(), fixture.origin.url("/one.m3u8"))
         try await TitleFixture.download(url, into: vault, DownloadOptions(selection: RenditionSelection()))
-        #expect(try await vault.summary(of: url)?.title?.isComplete == true)
+        #expect(try await vault.titles.summary(of: url)?.title?.isComplete == true)
         let folder = try TemporaryFolder()
-        try await vault.export(MediaReference(url), to: folder.path + "/film")
+        try await vault.transfer.export(MediaReference(url), to: folder.path + "/film")
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path + "/film").sorted()
         let bytes = try Data(contentsOf: URL(filePath: folder.path + "/film/index.m3u8"))
         let index = String(decoding: bytes, as: UTF8.self)
@@ -163,7 +163,7 @@ struct TitleExportTests {
         let (vault, url, fixture) = try await list(parts)
         let folder = try TemporaryFolder()
         let error = await #expect(throws: VaultError.self) {
-            try await vault.export(MediaReference(url), to: folder.path + "/film") { _ in }
+            try await vault.transfer.export(MediaReference(url), to: folder.path + "/film") { _ in }
         }
         #expect(error?.code == .invalidResponse)
         #expect(!FileManager.default.fileExists(atPath: folder.path + "/film"))
@@ -178,7 +178,7 @@ struct TitleExportTests {
         defer { withExtendedLifetime(fixture) {} }
         let folder = try TemporaryFolder()
         var last: ExportProgress?
-        try await vault.export(MediaReference(url), to: folder.path + "/film") { last = $0 }
+        try await vault.transfer.export(MediaReference(url), to: folder.path + "/film") { last = $0 }
         #expect(last?.written == last?.total)
         let files = try ["1.mp4", "2.mp4", "3.mp4"].map {
             Array(try Data(contentsOf: URL(filePath: folder.path + "/film/" + $0)))
@@ -196,7 +196,7 @@ struct TitleExportTests {
         try FileManager.default.createDirectory(atPath: folder.path + "/real", withIntermediateDirectories: false)
         try FileManager.default.createSymbolicLink(
             atPath: folder.path + "/link", withDestinationPath: folder.path + "/real")
-        try await vault.export(MediaReference(url), to: folder.path + "/link/film")
+        try await vault.transfer.export(MediaReference(url), to: folder.path + "/link/film")
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path + "/real") == ["film"])
         await vault.close()
     }
@@ -206,12 +206,12 @@ struct TitleExportTests {
         let (fixture, vault, url) = try await Self.filled("master.m3u8", played: "low/2.m4s")
         let folder = try TemporaryFolder()
         let taken = await #expect(throws: VaultError.self) {
-            try await vault.export(MediaReference(url), to: folder.path, replacing: true)
+            try await vault.transfer.export(MediaReference(url), to: folder.path, replacing: true)
         }
         #expect(taken?.code == .invalidArgument && taken?.message.contains("folder") == true)
-        try await vault.remove(MediaReference(fixture.origin.url("/films/one/low/2.m4s")))
+        try await vault.titles.remove(MediaReference(fixture.origin.url("/films/one/low/2.m4s")))
         let missing = await #expect(throws: VaultError.self) {
-            try await vault.export(MediaReference(url), to: folder.path + "/film")
+            try await vault.transfer.export(MediaReference(url), to: folder.path + "/film")
         }
         #expect(missing?.code == .notHeld)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)

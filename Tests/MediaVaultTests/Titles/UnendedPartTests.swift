@@ -42,9 +42,9 @@ struct UnendedPartTests {
         #expect(
             error.map { [.quotaExceeded, .diskFull, .storage].contains($0.code) } == true,
             "\(String(describing: error))")
-        let title = try #require(try await vault.summary(of: url)?.title)
+        let title = try #require(try await vault.titles.summary(of: url)?.title)
         #expect(!title.isComplete && title.missing.count == 1 && title.missing[0].contains("/a.ts"))
-        let ready = try await vault.readiness(ReadinessOptions(hasDownloads: true))
+        let ready = try await vault.checks.readiness(ReadinessOptions(hasDownloads: true))
         #expect(ready.unready.first?.findings.map(\.cause).contains(.incomplete) == true)
         await vault.close()
     }
@@ -56,13 +56,15 @@ struct UnendedPartTests {
         let url = fixture.origin.url("/film.m3u8")
         let vault = try await fixture.open()
         try await TitleFixture.download(url, into: vault)
-        #expect(try await vault.readiness(ReadinessOptions(hasDownloads: true)).unready.isEmpty, "premise: it is ready")
-        let part = try await vault.id(of: MediaReference(fixture.origin.url("/a.ts")))
+        #expect(
+            try await vault.checks.readiness(ReadinessOptions(hasDownloads: true)).unready.isEmpty,
+            "premise: it is ready")
+        let part = try await vault.titles.id(of: MediaReference(fixture.origin.url("/a.ts")))
         var resource = try #require(try vault.store.index.resources.find(part))
         var information = try #require(resource.serving?.info.information)
         information.length = nil
         try vault.store.resources.update(information, of: &resource)
-        let ready = try await vault.readiness(ReadinessOptions(hasDownloads: true))
+        let ready = try await vault.checks.readiness(ReadinessOptions(hasDownloads: true))
         #expect(ready.unready.first?.findings.map(\.cause) == [.incomplete])
         await vault.close()
     }

@@ -76,23 +76,26 @@ struct AccessTokenTests {
         let fixture = try await fixture()
         var vault = try await fixture.open()
         var tokens: [AccessScope: String] = [:]
-        for scope in AccessScope.allCases { tokens[scope] = try await vault.createToken(scope, name: "\(scope)").text }
+        for scope in AccessScope.allCases {
+            tokens[scope] = try await vault.access.createToken(scope, name: "\(scope)").text
+        }
         #expect(Set(tokens.values).count == 4)
         await vault.close()
         vault = try await fixture.open()
         for (scope, token) in tokens { #expect(vault.tokens.scope(ofToken: token, now: now) == scope) }
-        let read = try #require(vault.issuedTokens.first { $0.name == "read" })
+        let read = try #require(vault.access.issuedTokens.first { $0.name == "read" })
         #expect(read.lastUsed == now - now % 86_400 || read.lastUsed == (now + 60) - (now + 60) % 86_400)
         let revision = vault.grants.revision
-        #expect(try await vault.revoke([read]) == 1 && vault.grants.revision > revision)
-        #expect(try await vault.revoke([read]) == 0)
+        #expect(try await vault.access.revoke([read]) == 1 && vault.grants.revision > revision)
+        #expect(try await vault.access.revoke([read]) == 0)
         for (scope, token) in tokens {
             #expect(vault.tokens.scope(ofToken: token, now: now) == (scope == .read ? nil : scope))
         }
         await vault.close()
         vault = try await fixture.open()
-        #expect(Set(vault.issuedTokens.map(\.name)) == ["metrics", "play", "admin"])
-        #expect(vault.issuedTokens.allSatisfy { $0.lastUsed != nil }, "uses are written when the vault is closed")
+        #expect(Set(vault.access.issuedTokens.map(\.name)) == ["metrics", "play", "admin"])
+        #expect(
+            vault.access.issuedTokens.allSatisfy { $0.lastUsed != nil }, "uses are written when the vault is closed")
         for (scope, token) in tokens {
             #expect(vault.tokens.scope(ofToken: token, now: now) == (scope == .read ? nil : scope))
         }
@@ -102,7 +105,9 @@ struct AccessTokenTests {
     @Test("Any change to a token invalidates it, and another vault's is none")
     func changed() async throws {
         let vault = try await fixture().open()
-        let (token, other) = (try await vault.createToken(.admin).text, try await vault.createToken(.metrics).text)
+        let (token, other) = (
+            try await vault.access.createToken(.admin).text, try await vault.access.createToken(.metrics).text
+        )
         let foreign = try await self.fixture().open()
         #expect(foreign.tokens.scope(ofToken: token, now: now) == nil)
         for index in [4, 20, 26, 40, 67] {
@@ -122,7 +127,7 @@ struct AccessTokenTests {
     @Test("A record that states another scope or expiry makes no more of a token")
     func record() async throws {
         let vault = try await fixture().open()
-        let issued = try await vault.createToken(.metrics, expires: now + 9000)
+        let issued = try await vault.access.createToken(.metrics, expires: now + 9000)
         let grant = issued.grant
         let own = vault.tokens.token(of: grant, .api(.metrics))
         #expect(own == issued.text)
@@ -140,20 +145,20 @@ struct AccessTokenTests {
     func keyOperations() async throws {
         let fixture = try await fixture()
         var vault = try await fixture.open()
-        let kept = try await vault.createToken(.read, name: "kept").text
+        let kept = try await vault.access.createToken(.read, name: "kept").text
         _ = try await vault.keys.rotate()
         #expect(vault.tokens.scope(ofToken: kept, now: now) == .read)
         _ = try await vault.keys.changeLocator()
         #expect(vault.tokens.scope(ofToken: kept, now: now) == .read)
         await vault.close()
         vault = try await fixture.open()
-        #expect(vault.tokens.scope(ofToken: kept, now: now) == .read && vault.unreadableGrants == 0)
+        #expect(vault.tokens.scope(ofToken: kept, now: now) == .read && vault.access.unreadableGrants == 0)
         _ = try await vault.keys.rotateRoot(unlockedBy: [fixture.unlock])
-        #expect(vault.tokens.scope(ofToken: kept, now: now) == nil && vault.issuedTokens.isEmpty)
-        let next = try await vault.createToken(.read, name: "kept").text
+        #expect(vault.tokens.scope(ofToken: kept, now: now) == nil && vault.access.issuedTokens.isEmpty)
+        let next = try await vault.access.createToken(.read, name: "kept").text
         #expect(vault.tokens.scope(ofToken: next, now: now) == .read)
         try await vault.keys.revokeLinks()
-        #expect(vault.tokens.scope(ofToken: next, now: now) == nil && vault.issuedTokens.isEmpty)
+        #expect(vault.tokens.scope(ofToken: next, now: now) == nil && vault.access.issuedTokens.isEmpty)
         await vault.close()
         vault = try await fixture.open()
         #expect(try vault.store.grants.all().grants.isEmpty, "an owner deletes the records of what is void")
@@ -164,9 +169,9 @@ struct AccessTokenTests {
     func names() async throws {
         let fixture = try await fixture()
         let vault = try await fixture.open()
-        let grant = try await vault.createToken(.read, name: "tv").grant
+        let grant = try await vault.access.createToken(.read, name: "tv").grant
         for name in ["tv", grant.shortID] {
-            let error = await #expect(throws: VaultError.self) { try await vault.createToken(.read, name: name) }
+            let error = await #expect(throws: VaultError.self) { try await vault.access.createToken(.read, name: name) }
             #expect(error?.code == .inUse, "\(name)")
         }
         let accented = "a" + String(repeating: "\u{301}", count: 1000)
@@ -175,15 +180,17 @@ struct AccessTokenTests {
             "", "a\nb", "a\u{7}b", "a\u{2028}b", String(repeating: "x", count: 101), accented, " ", " tv", "tv ",
             "\u{A0}tv", "t\u{202E}v", "t\u{2066}v", "t\u{200B}v", "\u{200D}",
         ] {
-            let error = await #expect(throws: VaultError.self) { try await vault.createToken(.read, name: name) }
+            let error = await #expect(throws: VaultError.self) { try await vault.access.createToken(.read, name: name) }
             #expect(error?.code == .invalidArgument)
         }
-        let past = await #expect(throws: VaultError.self) { try await vault.createToken(.read, expires: now - 1) }
+        let past = await #expect(throws: VaultError.self) {
+            try await vault.access.createToken(.read, expires: now - 1)
+        }
         #expect(past?.code == .invalidArgument)
-        #expect(vault.issuedTokens.count == 1)
-        _ = try await vault.createLinks(named: "tv", to: [MediaReference(fixture.url)], expires: nil)
-        try await vault.revoke([grant])
-        _ = try await vault.createToken(.read, name: "tv")
+        #expect(vault.access.issuedTokens.count == 1)
+        _ = try await vault.access.createLinks(named: "tv", to: [MediaReference(fixture.url)], expires: nil)
+        try await vault.access.revoke([grant])
+        _ = try await vault.access.createToken(.read, name: "tv")
         await vault.close()
     }
 
@@ -191,12 +198,12 @@ struct AccessTokenTests {
     func reader() async throws {
         let fixture = try await fixture()
         let owner = try await fixture.open()
-        let token = try await owner.createToken(.play)
+        let token = try await owner.access.createToken(.play)
         let reader = try await fixture.open(.reader)
         #expect(reader.tokens.scope(ofToken: token.text, now: now) == .play)
         for act in [
-            { _ = try await reader.createToken(.read) }, { try await reader.revoke([token.grant]) },
-            { _ = try await reader.createLinks(named: "a", to: [MediaReference(fixture.url)], expires: nil) },
+            { _ = try await reader.access.createToken(.read) }, { try await reader.access.revoke([token.grant]) },
+            { _ = try await reader.access.createLinks(named: "a", to: [MediaReference(fixture.url)], expires: nil) },
         ] as [() async throws -> Void] {
             let error = await #expect(throws: VaultError.self) { try await act() }
             #expect(error?.code == .owned)
@@ -209,7 +216,7 @@ struct AccessTokenTests {
     func damagedRows() async throws {
         let fixture = try await fixture()
         var vault = try await fixture.open()
-        let (kept, lost) = (try await vault.createToken(.read), try await vault.createToken(.read))
+        let (kept, lost) = (try await vault.access.createToken(.read), try await vault.access.createToken(.read))
         await vault.close()
         let index = try DatabaseQueue(path: fixture.place.folder + "/index.sqlite")
         try await index.write { db in
@@ -223,11 +230,13 @@ struct AccessTokenTests {
         vault = try await fixture.open()
         #expect(vault.tokens.scope(ofToken: kept.text, now: now) == .read)
         #expect(vault.tokens.scope(ofToken: lost.text, now: now) == nil)
-        #expect(vault.issuedTokens.map(\.id) == [kept.grant.id] && vault.unreadableGrants == 3)
-        #expect(try await vault.revoke(vault.issuedTokens, isAll: true) == 1 && vault.unreadableGrants == 0)
+        #expect(vault.access.issuedTokens.map(\.id) == [kept.grant.id] && vault.access.unreadableGrants == 3)
+        #expect(
+            try await vault.access.revoke(vault.access.issuedTokens, isAll: true) == 1
+                && vault.access.unreadableGrants == 0)
         await vault.close()
         vault = try await fixture.open()
-        #expect(vault.issuedTokens.isEmpty && vault.unreadableGrants == 0)
+        #expect(vault.access.issuedTokens.isEmpty && vault.access.unreadableGrants == 0)
         await vault.close()
     }
 
@@ -235,7 +244,7 @@ struct AccessTokenTests {
     func rebuildAfterLoss() async throws {
         let fixture = try await fixture()
         var vault = try await fixture.open()
-        let (kept, gone) = (try await vault.createToken(.read), try await vault.createToken(.read))
+        let (kept, gone) = (try await vault.access.createToken(.read), try await vault.access.createToken(.read))
         await vault.close()
         vault = try await fixture.open()
         func scopes(in copy: String) async throws -> [AccessScope?] {
@@ -251,7 +260,7 @@ struct AccessTokenTests {
             return scopes
         }
         #expect(try await scopes(in: "-before") == [.read, .read], "premise: the backup has both")
-        try await vault.revoke([gone.grant])
+        try await vault.access.revoke([gone.grant])
         #expect(try await scopes(in: "-after") == [.read, nil])
         await vault.close()
     }
@@ -260,8 +269,8 @@ struct AccessTokenTests {
     func rebuild() async throws {
         let fixture = try await fixture()
         var vault = try await fixture.open()
-        let (kept, gone) = (try await vault.createToken(.read), try await vault.createToken(.read))
-        try await vault.revoke([gone.grant])
+        let (kept, gone) = (try await vault.access.createToken(.read), try await vault.access.createToken(.read))
+        try await vault.access.revoke([gone.grant])
         await vault.close()
         try FileManager.default.removeItem(atPath: fixture.place.folder + "/index.sqlite")
         _ = try await Vault.rebuildIndex(fixture.place, unlock: fixture.unlock)

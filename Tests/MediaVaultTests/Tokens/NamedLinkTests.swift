@@ -21,8 +21,8 @@ struct NamedLinkTests {
         let fixture = try await fixture()
         var vault = try await fixture.open()
         let reference = MediaReference(fixture.url)
-        let tv = try await vault.createLinks(named: "tv", to: [reference], expires: nil)
-        let pad = try await vault.createLinks(named: "pad", to: [reference], expires: now + 9000)
+        let tv = try await vault.access.createLinks(named: "tv", to: [reference], expires: nil)
+        let pad = try await vault.access.createLinks(named: "pad", to: [reference], expires: now + 9000)
         let plain = vault.tokens.playbackPath(for: fixture.url, expires: now + 9000)
         let (tvPath, padPath) = (try #require(tv.paths.first), try #require(pad.paths.first))
         #expect(tvPath.hasPrefix("/media/never."))
@@ -32,7 +32,7 @@ struct NamedLinkTests {
         let admission = try #require(vault.tokens.admission(ofTarget: tvPath, now: now))
         let unnamed = try #require(vault.tokens.admission(ofTarget: plain, now: now))
         #expect(vault.tokens.isValid(admission, now: now) && vault.tokens.isValid(unnamed, now: now))
-        try await vault.revoke([tv.grant])
+        try await vault.access.revoke([tv.grant])
         #expect(!vault.tokens.isValid(admission, now: now), "what was verified before is verified again")
         #expect(vault.tokens.isValid(unnamed, now: now))
         #expect(vault.tokens.reference(ofTarget: tvPath, now: now) == nil)
@@ -41,7 +41,7 @@ struct NamedLinkTests {
         vault = try await fixture.open()
         #expect(vault.tokens.reference(ofTarget: tvPath, now: now) == nil)
         #expect(vault.tokens.reference(ofTarget: padPath, now: now) == reference)
-        #expect(vault.issuedLinks.map(\.name) == ["pad"])
+        #expect(vault.access.issuedLinks.map(\.name) == ["pad"])
         await vault.close()
     }
 
@@ -79,7 +79,7 @@ struct NamedLinkTests {
     func withoutVault() async throws {
         let fixture = try await fixture()
         let vault = try await fixture.open()
-        let links = try await vault.createLinks(named: "tv", to: [MediaReference(fixture.url)], expires: nil)
+        let links = try await vault.access.createLinks(named: "tv", to: [MediaReference(fixture.url)], expires: nil)
         let issuer = try await TokenIssuer.open(keyring: fixture.place.keyring, unlock: fixture.unlock)
         let path = try #require(links.paths.first)
         #expect(issuer.reference(ofTarget: path, now: now) == nil)
@@ -93,8 +93,8 @@ struct NamedLinkTests {
         let vault = try await fixture.open()
         let reference = MediaReference(fixture.url)
         let (one, two) = (
-            try await vault.createLinks(named: "one", to: [reference], expires: nil),
-            try await vault.createLinks(named: "two", to: [reference], expires: Self.far)
+            try await vault.access.createLinks(named: "one", to: [reference], expires: nil),
+            try await vault.access.createLinks(named: "two", to: [reference], expires: Self.far)
         )
         let (path, other) = (try #require(one.paths.first), try #require(two.paths.first))
         let capability = try Self.capability(in: path)
@@ -152,18 +152,18 @@ struct NamedLinkTests {
     func nested() async throws {
         let fixture = try await fixture()
         let vault = try await fixture.open()
-        let inner = try await vault.createLinks(named: "inner", to: [MediaReference(fixture.url)], expires: nil)
+        let inner = try await vault.access.createLinks(named: "inner", to: [MediaReference(fixture.url)], expires: nil)
         let within = try MediaURL("http://127.0.0.1:8300\(try #require(inner.paths.first))")
         let plain = vault.tokens.playbackPath(for: within, expires: Self.far)
         #expect(vault.tokens.reference(ofTarget: plain, now: now)?.url == fixture.url)
         // A named link to a link is one to what that plays.
-        let outer = try await vault.createLinks(named: "outer", to: [MediaReference(within)], expires: nil)
+        let outer = try await vault.access.createLinks(named: "outer", to: [MediaReference(within)], expires: nil)
         let path = try #require(outer.paths.first)
         #expect(!path.contains("8300") && outer.grant.kind == inner.grant.kind)
         let double = try vault.tokens.playbackPath(
             for: MediaReference(within), expires: Self.far, grant: outer.grant.id)
         #expect(vault.tokens.reference(ofTarget: double, now: now) == nil)
-        try await vault.revoke([inner.grant])
+        try await vault.access.revoke([inner.grant])
         #expect(vault.tokens.reference(ofTarget: plain, now: now) == nil)
         #expect(vault.tokens.reference(ofTarget: path, now: now)?.url == fixture.url)
         await vault.close()
@@ -176,22 +176,26 @@ struct NamedLinkTests {
         let references = (0..<3).map {
             MediaReference(fixture.origin.url("/\($0).mp4"), contentID: $0 == 1 ? "a" : nil)
         }
-        let links = try await vault.createLinks(named: "all", to: references, expires: nil)
+        let links = try await vault.access.createLinks(named: "all", to: references, expires: nil)
         #expect(links.paths.map { vault.tokens.reference(ofTarget: $0, now: now) } == references)
         var titles: [TitleID] = []
-        for reference in references { titles.append(try await vault.titleID(of: reference)) }
+        for reference in references { titles.append(try await vault.titles.titleID(of: reference)) }
         #expect(
             links.grant.kind == .links(.init(url: references[0].url.absoluteString, count: 3, titles: titles)))
         // Each of the titles is named by the record, also after a restart, and no other one.
         for reference in references {
-            #expect(try await vault.namedLinks(to: reference).map(\.id) == [links.grant.id])
+            #expect(try await vault.access.namedLinks(to: reference).map(\.id) == [links.grant.id])
         }
-        #expect(try await vault.namedLinks(to: MediaReference(MediaURL("http://other.example/x.mp4"))) == [])
+        #expect(try await vault.access.namedLinks(to: MediaReference(MediaURL("http://other.example/x.mp4"))) == [])
         let unusable = references + [MediaReference(fixture.url, contentID: "a\nb")]
-        await #expect(throws: VaultError.self) { try await vault.createLinks(named: "bad", to: unusable, expires: nil) }
-        await #expect(throws: VaultError.self) { try await vault.createLinks(named: "none", to: [], expires: nil) }
-        #expect(vault.issuedLinks.count == 1)
-        try await vault.revoke(vault.issuedLinks, isAll: true)
+        await #expect(throws: VaultError.self) {
+            try await vault.access.createLinks(named: "bad", to: unusable, expires: nil)
+        }
+        await #expect(throws: VaultError.self) {
+            try await vault.access.createLinks(named: "none", to: [], expires: nil)
+        }
+        #expect(vault.access.issuedLinks.count == 1)
+        try await vault.access.revoke(vault.access.issuedLinks, isAll: true)
         #expect(links.paths.allSatisfy { vault.tokens.reference(ofTarget: $0, now: now) == nil })
         await vault.close()
     }
@@ -200,16 +204,16 @@ struct NamedLinkTests {
     func use() async throws {
         let fixture = try await fixture()
         let vault = try await fixture.open()
-        let links = try await vault.createLinks(named: "tv", to: [MediaReference(fixture.url)], expires: nil)
-        #expect(vault.issuedLinks.first?.lastUsed == nil)
+        let links = try await vault.access.createLinks(named: "tv", to: [MediaReference(fixture.url)], expires: nil)
+        #expect(vault.access.issuedLinks.first?.lastUsed == nil)
         let path = try #require(links.paths.first)
         let morning = now - now % 86_400 + 5
         let admission = try #require(vault.tokens.admission(ofTarget: path, now: morning))
-        #expect(vault.issuedLinks.first?.lastUsed == morning - 5)
+        #expect(vault.access.issuedLinks.first?.lastUsed == morning - 5)
         #expect(vault.tokens.isValid(admission, now: morning + 86_390))
         #expect(!vault.tokens.isValid(admission, now: morning + 86_395), "the next day it is recorded again")
         _ = vault.tokens.admission(ofTarget: path, now: morning + 86_395)
-        #expect(vault.issuedLinks.first?.lastUsed == morning + 86_395)
+        #expect(vault.access.issuedLinks.first?.lastUsed == morning + 86_395)
         await vault.close()
     }
 }

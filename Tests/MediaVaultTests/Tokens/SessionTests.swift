@@ -16,9 +16,9 @@ struct SessionTests {
     func halves() async throws {
         let fixture = try await fixture()
         let vault = try await fixture.open()
-        let one = try await vault.beginSession(of: nil, in: "Firefox on Linux", endingFormer: nil).secret
-        let two = try await vault.beginSession(of: nil, in: "Firefox on Linux", endingFormer: nil).secret
-        let token = try await vault.createToken(.admin).text
+        let one = try await vault.access.beginSession(of: nil, in: "Firefox on Linux", endingFormer: nil).secret
+        let two = try await vault.access.beginSession(of: nil, in: "Firefox on Linux", endingFormer: nil).secret
+        let token = try await vault.access.createToken(.admin).text
         #expect(vault.tokens.access(bySession: one, now: now)?.scope == .admin)
         for (cookie, proof) in [
             (one.cookie, two.proof), (two.cookie, one.proof), (one.proof, one.cookie), (one.cookie, one.cookie),
@@ -38,20 +38,20 @@ struct SessionTests {
     func life() async throws {
         let fixture = try await fixture()
         var vault = try await fixture.open()
-        let other = try await vault.beginSession(of: nil, in: nil, endingFormer: nil)
-        let first = try await vault.beginSession(of: nil, in: "Edge on Windows", endingFormer: nil)
+        let other = try await vault.access.beginSession(of: nil, in: nil, endingFormer: nil)
+        let first = try await vault.access.beginSession(of: nil, in: "Edge on Windows", endingFormer: nil)
         await vault.close()
         vault = try await fixture.open()
         #expect(vault.tokens.access(bySession: first.secret, now: now) != nil)
-        let next = try await vault.beginSession(of: nil, in: "Edge on Windows", endingFormer: first.secret)
+        let next = try await vault.access.beginSession(of: nil, in: "Edge on Windows", endingFormer: first.secret)
         #expect(vault.tokens.access(bySession: first.secret, now: now) == nil)
-        #expect(Set(vault.issued(.sessions).map(\.id)) == [other.grant.id, next.grant.id])
-        #expect(vault.issuedTokens.isEmpty && vault.issuedLinks.isEmpty)
-        try await vault.revoke([next.grant])
+        #expect(Set(vault.access.issued(.sessions).map(\.id)) == [other.grant.id, next.grant.id])
+        #expect(vault.access.issuedTokens.isEmpty && vault.access.issuedLinks.isEmpty)
+        try await vault.access.revoke([next.grant])
         #expect(vault.tokens.access(bySession: next.secret, now: now) == nil)
         #expect(vault.tokens.access(bySession: other.secret, now: now) != nil)
         try await vault.keys.revokeLinks()
-        #expect(vault.tokens.access(bySession: other.secret, now: now) == nil && vault.issued(.sessions).isEmpty)
+        #expect(vault.tokens.access(bySession: other.secret, now: now) == nil && vault.access.issued(.sessions).isEmpty)
         await vault.close()
     }
 
@@ -59,11 +59,11 @@ struct SessionTests {
     func ends() async throws {
         let fixture = try await fixture()
         let vault = try await fixture.open()
-        let begun = try await vault.beginSession(of: nil, in: nil, endingFormer: nil)
+        let begun = try await vault.access.beginSession(of: nil, in: nil, endingFormer: nil)
         let (created, idle) = (begun.grant.created, AccessGrant.maxIdleSession)
         func isOpen(_ time: Int64) -> Bool { vault.tokens.access(bySession: begun.secret, now: time) != nil }
         #expect(isOpen(created))
-        #expect(vault.issued(.sessions).first?.lastUsed == created, "not the beginning of the five minutes")
+        #expect(vault.access.issued(.sessions).first?.lastUsed == created, "not the beginning of the five minutes")
         #expect(isOpen(created + idle - 1))
         #expect(!isOpen(created + 3 * idle), "premise: the last use was two limits ago")
         var time = created + idle - 1
@@ -79,16 +79,16 @@ struct SessionTests {
     func links() async throws {
         let fixture = try await fixture()
         let vault = try await fixture.open()
-        let begun = try await vault.beginSession(of: nil, in: nil, endingFormer: nil)
+        let begun = try await vault.access.beginSession(of: nil, in: nil, endingFormer: nil)
         let access = try #require(vault.tokens.access(bySession: begun.secret, now: now))
-        let path = try await vault.playbackPath(
+        let path = try await vault.access.playbackPath(
             for: MediaReference(MediaURL("http://a.example/f")), expires: now + 10 * 86_400, endingWith: access)
         let admission = try #require(vault.tokens.admission(ofTarget: path, now: now))
         #expect(vault.tokens.isValid(admission, now: now) && !vault.tokens.isValid(admission, now: now + 301))
         let late = now + AccessGrant.maxIdleSession - 10
         #expect(vault.tokens.admission(ofTarget: path, now: late) != nil)
         #expect(vault.tokens.access(bySession: begun.secret, now: late + AccessGrant.maxIdleSession - 10) != nil)
-        try await vault.revoke([begun.grant])
+        try await vault.access.revoke([begun.grant])
         #expect(vault.tokens.admission(ofTarget: path, now: now) == nil)
         #expect(!vault.tokens.isValid(admission, now: now))
         await vault.close()
@@ -99,8 +99,8 @@ struct SessionTests {
         let fixture = try await fixture()
         var vault = try await fixture.open()
         let anna = try await vault.viewers.add("Anna", pin: nil)
-        let owner = try await vault.beginSession(of: nil, in: nil, endingFormer: nil)
-        let begun = try await vault.beginSession(of: anna.id, in: "Safari on iPad", endingFormer: nil)
+        let owner = try await vault.access.beginSession(of: nil, in: nil, endingFormer: nil)
+        let begun = try await vault.access.beginSession(of: anna.id, in: "Safari on iPad", endingFormer: nil)
         let access = try #require(vault.tokens.access(bySession: begun.secret, now: now))
         #expect(access.scope == .play && access.viewer == anna.id)
         await vault.close()
@@ -109,7 +109,7 @@ struct SessionTests {
         #expect(vault.tokens.access(bySession: begun.secret, now: created + AccessGrant.maxIdleViewing) != nil)
         #expect(vault.tokens.access(bySession: begun.secret, now: created + 3 * AccessGrant.maxIdleViewing) == nil)
         #expect(vault.tokens.access(bySession: owner.secret, now: created + AccessGrant.maxIdleViewing) == nil)
-        try await vault.endSessions(of: anna.id)
+        try await vault.access.endSessions(of: anna.id)
         #expect(vault.tokens.access(bySession: begun.secret, now: now) == nil)
         #expect(vault.tokens.access(bySession: owner.secret, now: now) != nil)
         await vault.close()
@@ -122,7 +122,9 @@ struct SessionTests {
         let (anna, berta) = (try await vault.viewers.add("Anna"), try await vault.viewers.add("Berta"))
         func refused(_ viewer: ViewerID?, since era: SignInEra) async -> Bool {
             do {
-                try await vault.revoke([vault.beginSession(of: viewer, in: nil, since: era, endingFormer: nil).grant])
+                try await vault.access.revoke([
+                    vault.access.beginSession(of: viewer, in: nil, since: era, endingFormer: nil).grant
+                ])
                 return false
             } catch {
                 return (error as? VaultError)?.code == .busy
@@ -130,14 +132,14 @@ struct SessionTests {
         }
         var era = vault.tokens.signInEra
         #expect(await [refused(anna.id, since: era), refused(nil, since: era)] == [false, false], "premise")
-        try await vault.endSessions(of: anna.id)
+        try await vault.access.endSessions(of: anna.id)
         #expect(await refused(anna.id, since: era))
         #expect(await [refused(berta.id, since: era), refused(nil, since: era)] == [false, false], "only hers ended")
         era = vault.tokens.signInEra
-        _ = try await vault.revokeAll(.tokens)
-        _ = try await vault.revokeAll(.links)
+        _ = try await vault.access.revokeAll(.tokens)
+        _ = try await vault.access.revokeAll(.links)
         #expect(await [refused(anna.id, since: era), refused(nil, since: era)] == [false, false])
-        _ = try await vault.revokeAll(.sessions)
+        _ = try await vault.access.revokeAll(.sessions)
         #expect(await [refused(berta.id, since: era), refused(nil, since: era)] == [true, true])
         era = vault.tokens.signInEra
         try await vault.keys.revokeLinks()
@@ -145,7 +147,7 @@ struct SessionTests {
         era = vault.tokens.signInEra
         try await vault.viewers.remove(anna.id)
         #expect(await refused(anna.id, since: era))
-        #expect(vault.issued(.sessions).isEmpty, "what was refused is not kept either")
+        #expect(vault.access.issued(.sessions).isEmpty, "what was refused is not kept either")
         _ = try await vault.keys.rotateRoot(unlockedBy: [fixture.unlock])
         #expect(await refused(nil, since: era))
         era = vault.tokens.signInEra
@@ -157,18 +159,18 @@ struct SessionTests {
     func revokedHolder() async throws {
         let fixture = try await fixture()
         let vault = try await fixture.open()
-        let token = try await vault.createToken(.admin)
+        let token = try await vault.access.createToken(.admin)
         let access = try #require(vault.tokens.access(byToken: token.text, now: now))
-        try await vault.revoke([token.grant])
+        try await vault.access.revoke([token.grant])
         let made = await #expect(throws: VaultError.self) {
-            try await vault.createToken(.admin, name: nil, expires: nil, by: access)
+            try await vault.access.createToken(.admin, name: nil, expires: nil, by: access)
         }
         let linked = await #expect(throws: VaultError.self) {
-            try await vault.createLinks(
+            try await vault.access.createLinks(
                 named: "tv", to: [MediaReference(MediaURL("http://a.example/f"))], expires: nil, by: access)
         }
         #expect(made?.code == .busy && linked?.code == .busy)
-        #expect(vault.issuedTokens.isEmpty && vault.issuedLinks.isEmpty)
+        #expect(vault.access.issuedTokens.isEmpty && vault.access.issuedLinks.isEmpty)
         await vault.close()
     }
 
@@ -177,7 +179,7 @@ struct SessionTests {
         let fixture = try await fixture()
         let vault = try await fixture.open()
         let anna = try await vault.viewers.add("Anna")
-        let begun = try await vault.beginSession(of: anna.id, in: nil, endingFormer: nil)
+        let begun = try await vault.access.beginSession(of: anna.id, in: nil, endingFormer: nil)
         let (created, end) = (begun.grant.created, begun.grant.created + 90 * AccessGrant.day)
         for time in stride(from: created, to: end, by: Int(AccessGrant.maxIdleViewing)) {
             #expect(vault.tokens.access(bySession: begun.secret, now: time) != nil, "\(time - created) s")
@@ -192,7 +194,7 @@ struct SessionTests {
     func kept() async throws {
         let fixture = try await fixture()
         let vault = try await fixture.open()
-        let begun = try await vault.beginSession(of: nil, in: "Firefox on Linux", endingFormer: nil)
+        let begun = try await vault.access.beginSession(of: nil, in: "Firefox on Linux", endingFormer: nil)
         let kept = try vault.store.grants.all().grants.filter { $0.kind.family == .sessions }
         #expect(kept.map(\.id) == [begun.grant.id])
         let text = kept.map { String(decoding: JSONValue.object($0.record.members).canonical, as: UTF8.self) }.joined()
@@ -210,15 +212,15 @@ struct SessionTests {
         let fixture = try await fixture()
         let vault = try await fixture.open()
         let anna = try await vault.viewers.add("Anna")
-        let viewer = try await vault.beginSession(of: anna.id, in: nil, endingFormer: nil)
+        let viewer = try await vault.access.beginSession(of: anna.id, in: nil, endingFormer: nil)
         var begun: [BegunSession] = []
-        for _ in 0..<64 { begun.append(try await vault.beginSession(of: nil, in: nil, endingFormer: nil)) }
-        #expect(vault.issued(.sessions).count == 65)
+        for _ in 0..<64 { begun.append(try await vault.access.beginSession(of: nil, in: nil, endingFormer: nil)) }
+        #expect(vault.access.issued(.sessions).count == 65)
         let later = begun[begun.count - 1].grant.created + 2 * begun[0].grant.usePeriod
         for session in begun.dropFirst() { _ = vault.tokens.access(bySession: session.secret, now: later) }
-        let last = try await vault.beginSession(of: nil, in: nil, endingFormer: nil)
+        let last = try await vault.access.beginSession(of: nil, in: nil, endingFormer: nil)
         let left = Set(begun.dropFirst().map(\.grant.id) + [viewer.grant.id, last.grant.id])
-        #expect(Set(vault.issued(.sessions).map(\.id)) == left)
+        #expect(Set(vault.access.issued(.sessions).map(\.id)) == left)
         await vault.close()
     }
 
@@ -226,18 +228,18 @@ struct SessionTests {
     func most() async throws {
         let fixture = try await fixture()
         let vault = try await fixture.open()
-        let token = try await vault.createToken(.read).text
+        let token = try await vault.access.createToken(.read).text
         let anna = try await vault.viewers.add("Anna")
-        let owner = try await vault.beginSession(of: nil, in: nil, endingFormer: nil)
+        let owner = try await vault.access.beginSession(of: nil, in: nil, endingFormer: nil)
         var begun: [BegunSession] = []
-        for _ in 0..<16 { begun.append(try await vault.beginSession(of: anna.id, in: nil, endingFormer: nil)) }
+        for _ in 0..<16 { begun.append(try await vault.access.beginSession(of: anna.id, in: nil, endingFormer: nil)) }
         // All but the second are used later.
         let later = begun[begun.count - 1].grant.created + 2 * begun[0].grant.usePeriod
         for session in begun where session.grant.id != begun[1].grant.id {
             #expect(vault.tokens.access(bySession: session.secret, now: later) != nil)
         }
-        let last = try await vault.beginSession(of: anna.id, in: nil, endingFormer: nil)
-        #expect(vault.issued(.sessions).count == 17)
+        let last = try await vault.access.beginSession(of: anna.id, in: nil, endingFormer: nil)
+        #expect(vault.access.issued(.sessions).count == 17)
         #expect(vault.tokens.access(bySession: begun[1].secret, now: later) == nil)
         #expect(vault.tokens.access(bySession: begun[0].secret, now: later) != nil)
         #expect(vault.tokens.access(bySession: last.secret, now: later) != nil)
@@ -254,32 +256,32 @@ struct SessionTests {
         var vault = try await fixture.open()
         let soon = now + 3600
         let (kept, token) = (
-            try await vault.createToken(.admin), try await vault.createToken(.admin, expires: soon)
+            try await vault.access.createToken(.admin), try await vault.access.createToken(.admin, expires: soon)
         )
         func access(_ token: IssuedToken) throws -> TokenAccess {
             try #require(vault.tokens.access(byToken: token.text, now: now))
         }
-        let first = try await vault.beginSession(of: nil, in: nil, by: access(token), endingFormer: nil)
+        let first = try await vault.access.beginSession(of: nil, in: nil, by: access(token), endingFormer: nil)
         let inFirst = try #require(vault.tokens.access(bySession: first.secret, now: now))
-        let second = try await vault.beginSession(of: nil, in: nil, by: inFirst, endingFormer: nil)
-        let other = try await vault.beginSession(of: nil, in: nil, by: access(kept), endingFormer: nil)
+        let second = try await vault.access.beginSession(of: nil, in: nil, by: inFirst, endingFormer: nil)
+        let other = try await vault.access.beginSession(of: nil, in: nil, by: access(kept), endingFormer: nil)
         #expect(first.grant.expires == soon && second.grant.expires == soon && other.grant.expires != soon)
         await vault.close()
         vault = try await fixture.open()
         #expect(vault.tokens.access(bySession: second.secret, now: now) != nil)
-        #expect(vault.issued(.sessions).count == 3)
-        try await vault.revoke([token.grant])
+        #expect(vault.access.issued(.sessions).count == 3)
+        try await vault.access.revoke([token.grant])
         for session in [first, second] {
             #expect(vault.tokens.access(bySession: session.secret, now: now) == nil)
         }
         #expect(!vault.tokens.isValid(inFirst, now: now), "what is running ends, too")
-        #expect(vault.issued(.sessions).map(\.id) == [other.grant.id])
+        #expect(vault.access.issued(.sessions).map(\.id) == [other.grant.id])
         #expect(vault.tokens.access(bySession: other.secret, now: now) != nil)
         // Its ticket was taken back just before.
         let late = await #expect(throws: VaultError.self) {
-            try await vault.beginSession(of: nil, in: nil, by: inFirst, endingFormer: nil)
+            try await vault.access.beginSession(of: nil, in: nil, by: inFirst, endingFormer: nil)
         }
-        #expect(late?.code == .busy && vault.issued(.sessions).count == 1)
+        #expect(late?.code == .busy && vault.access.issued(.sessions).count == 1)
         await vault.close()
     }
 }

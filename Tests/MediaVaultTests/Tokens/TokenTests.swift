@@ -202,13 +202,13 @@ struct TokenTests {
         let older = try Data(contentsOf: URL(filePath: fixture.place.keyring))
         let vault = try await fixture.open()
         let old = vault.tokens.playbackPath(for: url, expires: now + 9)
-        let token = try await vault.createToken(.read).text
+        let token = try await vault.access.createToken(.read).text
         #expect(vault.tokens.reference(ofTarget: old, now: now) != nil)
         #expect(vault.tokens.scope(ofToken: token, now: now) == .read)
         try await vault.keys.revokeLinks()
         try await vault.keys.revokeLinks()
         #expect(vault.tokens.reference(ofTarget: old, now: now) == nil)
-        #expect(vault.tokens.scope(ofToken: token, now: now) == nil && vault.issuedTokens.isEmpty)
+        #expect(vault.tokens.scope(ofToken: token, now: now) == nil && vault.access.issuedTokens.isEmpty)
         let new = vault.tokens.playbackPath(for: url, expires: now + 9)
         #expect(vault.tokens.reference(ofTarget: new, now: now)?.url == url)
         await vault.close()

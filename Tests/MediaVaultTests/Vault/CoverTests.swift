@@ -57,17 +57,17 @@ struct CoverTests {
         let fixture = try await fixture(Media.film(Media.jpeg(200_000)))
         let film = MediaReference(fixture.url)
         let vault = try await fixture.open()
-        #expect(try await vault.cover(of: film) == nil, "the vault does not know it")
+        #expect(try await vault.titles.cover(of: film) == nil, "the vault does not know it")
         for try await _ in vault.download(fixture.url) {}
         let asked = fixture.origin.exchanges.count
-        let cover = try #require(try await vault.cover(of: film))
+        let cover = try #require(try await vault.titles.cover(of: film))
         #expect(cover.type == .jpeg && cover.bytes == Media.jpeg(200_000) && cover.tag.count == 16)
-        #expect(try await vault.summary(of: film)?.cover == cover.tag)
-        #expect(try await vault.cover(of: film) == cover)
+        #expect(try await vault.titles.summary(of: film)?.cover == cover.tag)
+        #expect(try await vault.titles.cover(of: film) == cover)
         #expect(fixture.origin.exchanges.count == asked)
         await vault.close()
         let reader = try await fixture.open(.reader, mode: .offline)
-        #expect(try await reader.cover(of: film) == cover)
+        #expect(try await reader.titles.cover(of: film) == cover)
         #expect(fixture.origin.exchanges.count == asked)
         await reader.close()
     }
@@ -83,19 +83,19 @@ struct CoverTests {
         while try await reader.next() != nil {}
         reader.cancel()
         let asked = fixture.origin.exchanges.count
-        #expect(try await vault.cover(of: film) == nil, "its bytes are not held")
+        #expect(try await vault.titles.cover(of: film) == nil, "its bytes are not held")
         #expect(fixture.origin.exchanges.count == asked, "and are not asked for")
         for try await _ in try await vault.read(fixture.url) {}
         // The last bytes are sealed a moment later.
         let (loader, lease) = try await vault.use(film)
         await loader.settle()
         withExtendedLifetime(lease) {}
-        let summary = try await vault.summary(of: film)
+        let summary = try await vault.titles.summary(of: film)
         #expect(summary?.isComplete == true && summary?.cover == nil)
-        let cover = try #require(try await vault.cover(of: film))
+        let cover = try #require(try await vault.titles.cover(of: film))
         #expect(cover.bytes == Media.png)
         for try await _ in vault.download(fixture.url) {}
-        #expect(try await vault.summary(of: film)?.cover == cover.tag)
+        #expect(try await vault.titles.summary(of: film)?.cover == cover.tag)
         await vault.close()
     }
 
@@ -106,17 +106,19 @@ struct CoverTests {
         let path = folder.path + "/song.mp3"
         try Data(Media.tag(3, Media.frame("APIC", 3, Media.picture(Media.jpeg())))).write(to: URL(filePath: path))
         let vault = try await fixture.open()
-        for try await _ in vault.importFile(at: path, as: fixture.url, options: ImportOptions(asksOrigin: false)) {}
-        let cover = try #require(try await vault.cover(of: MediaReference(fixture.url)))
+        for try await _ in vault.transfer.importFile(
+            at: path, as: fixture.url, options: ImportOptions(asksOrigin: false))
+        {}
+        let cover = try #require(try await vault.titles.cover(of: MediaReference(fixture.url)))
         #expect(cover.bytes == Media.jpeg())
-        #expect(try await vault.summary(of: fixture.url)?.cover == cover.tag)
+        #expect(try await vault.titles.summary(of: fixture.url)?.cover == cover.tag)
         // The import gives a title new keys that has a cover already, and nothing else.
         let other = MediaReference(fixture.origin.url("/other.mp3"))
-        try await vault.setMode(.online, for: other)
-        try await vault.setCover(Media.webp, of: other)
-        let given = try #require(try await vault.cover(of: other))
-        for try await _ in vault.importFile(at: path, as: other, options: ImportOptions(asksOrigin: false)) {}
-        #expect(try await vault.cover(of: other) == given)
+        try await vault.titles.setMode(.online, for: other)
+        try await vault.titles.setCover(Media.webp, of: other)
+        let given = try #require(try await vault.titles.cover(of: other))
+        for try await _ in vault.transfer.importFile(at: path, as: other, options: ImportOptions(asksOrigin: false)) {}
+        #expect(try await vault.titles.cover(of: other) == given)
         await vault.close()
     }
 
@@ -126,29 +128,29 @@ struct CoverTests {
         let film = MediaReference(fixture.url)
         var vault = try await fixture.open()
         for try await _ in vault.download(fixture.url) {}
-        let within = try #require(try await vault.cover(of: film))
-        try await vault.setCover(Media.png, of: film)
-        let given = try #require(try await vault.cover(of: film))
+        let within = try #require(try await vault.titles.cover(of: film))
+        try await vault.titles.setCover(Media.png, of: film)
+        let given = try #require(try await vault.titles.cover(of: film))
         #expect(given.bytes == Media.png && given.type == .png && given.tag != within.tag)
-        #expect(try await vault.summary(of: film)?.cover == given.tag)
-        try await vault.setName("A film", of: film)
-        try await vault.setCover(Media.webp, of: film)
-        let another = try #require(try await vault.cover(of: film))
+        #expect(try await vault.titles.summary(of: film)?.cover == given.tag)
+        try await vault.titles.setName("A film", of: film)
+        try await vault.titles.setCover(Media.webp, of: film)
+        let another = try #require(try await vault.titles.cover(of: film))
         #expect(another.type == .webp && another.tag != given.tag)
         await vault.close()
         vault = try await fixture.open()
         fixture.origin.answer(with: Self.answer(Media.film(Media.jpeg(99))))
         for try await _ in vault.download(fixture.url) {}
-        #expect(try await vault.cover(of: film) == another)
-        #expect(try await vault.summary(of: film)?.name == "A film")
-        try await vault.setCover(nil, of: film)
-        #expect(try await vault.cover(of: film)?.type == .jpeg)
-        try await vault.setCover(Media.webp, of: film)
-        try await vault.remove(film)
-        #expect(try await vault.cover(of: film) == nil)
+        #expect(try await vault.titles.cover(of: film) == another)
+        #expect(try await vault.titles.summary(of: film)?.name == "A film")
+        try await vault.titles.setCover(nil, of: film)
+        #expect(try await vault.titles.cover(of: film)?.type == .jpeg)
+        try await vault.titles.setCover(Media.webp, of: film)
+        try await vault.titles.remove(film)
+        #expect(try await vault.titles.cover(of: film) == nil)
         #expect(try vault.store.index.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM cover") } == 0)
         for try await _ in vault.download(fixture.url) {}
-        #expect(try await vault.cover(of: film)?.type == .jpeg, "it is a new title")
+        #expect(try await vault.titles.cover(of: film)?.type == .jpeg, "it is a new title")
         await vault.close()
     }
 
@@ -157,19 +159,19 @@ struct CoverTests {
         let fixture = try await fixture(Media.film(Media.svg))
         let film = MediaReference(fixture.url)
         let vault = try await fixture.open()
-        #expect(await code { try await vault.setCover(Media.png, of: film) } == .notHeld)
+        #expect(await code { try await vault.titles.setCover(Media.png, of: film) } == .notHeld)
         for try await _ in vault.download(fixture.url) {}
-        #expect(try await vault.cover(of: film) == nil)
-        #expect(try await vault.summary(of: film)?.cover == nil)
+        #expect(try await vault.titles.cover(of: film) == nil)
+        #expect(try await vault.titles.summary(of: film)?.cover == nil)
         let large = Media.jpeg(Cover.maxBytes + 1)
         for picture in [[], Media.svg, Array("<html><body>".utf8), Array("GIF89a".utf8), large] as [[UInt8]] {
-            #expect(await code { try await vault.setCover(picture, of: film) } == .invalidArgument)
+            #expect(await code { try await vault.titles.setCover(picture, of: film) } == .invalidArgument)
         }
-        #expect(try await vault.cover(of: film) == nil)
+        #expect(try await vault.titles.cover(of: film) == nil)
         await vault.close()
-        #expect(await code { _ = try await vault.cover(of: film) } == .closed)
+        #expect(await code { _ = try await vault.titles.cover(of: film) } == .closed)
         let reader = try await fixture.open(.reader)
-        #expect(await code { try await reader.setCover(Media.png, of: film) } == .owned)
+        #expect(await code { try await reader.titles.setCover(Media.png, of: film) } == .owned)
         await reader.close()
     }
 
@@ -179,21 +181,21 @@ struct CoverTests {
         let film = MediaReference(fixture.url)
         var vault = try await fixture.open()
         let title = try #require(try await vault.downloads.add([(film, DownloadOptions())]).first?.title)
-        let other = try await vault.titleID(of: MediaReference(fixture.origin.url("/other.mp4")))
-        #expect(await code { try await vault.setCover(Media.png, ofQueued: other) } == .notHeld)
-        #expect(await code { try await vault.setCover(Media.svg, ofQueued: title) } == .invalidArgument)
-        #expect(try await vault.summary(of: film) == nil)
-        try await vault.setCover(Media.png, ofQueued: title)
-        #expect(try await vault.cover(of: film)?.bytes == Media.png && fixture.origin.exchanges.isEmpty)
+        let other = try await vault.titles.titleID(of: MediaReference(fixture.origin.url("/other.mp4")))
+        #expect(await code { try await vault.titles.setCover(Media.png, ofQueued: other) } == .notHeld)
+        #expect(await code { try await vault.titles.setCover(Media.svg, ofQueued: title) } == .invalidArgument)
+        #expect(try await vault.titles.summary(of: film) == nil)
+        try await vault.titles.setCover(Media.png, ofQueued: title)
+        #expect(try await vault.titles.cover(of: film)?.bytes == Media.png && fixture.origin.exchanges.isEmpty)
         await vault.close()
         vault = try await fixture.open()
         vault.downloads.start()
         try await vault.downloads.wait { try await $0.counts() == DownloadCounts() }
-        let summary = try #require(try await vault.summary(of: film))
+        let summary = try #require(try await vault.titles.summary(of: film))
         #expect(summary.isWhole && summary.id == title)
-        #expect(try await vault.cover(of: film)?.bytes == Media.png)
-        try await vault.setCover(Media.webp, ofQueued: title)
-        #expect(try await vault.cover(of: film)?.bytes == Media.webp, "it has left the queue")
+        #expect(try await vault.titles.cover(of: film)?.bytes == Media.png)
+        try await vault.titles.setCover(Media.webp, ofQueued: title)
+        #expect(try await vault.titles.cover(of: film)?.bytes == Media.webp, "it has left the queue")
         await vault.close()
     }
 
@@ -203,20 +205,20 @@ struct CoverTests {
         let film = MediaReference(fixture.url)
         var vault = try await fixture.open()
         for try await _ in vault.download(fixture.url) {}
-        try await vault.setCover(Media.png, of: film)
-        let given = try #require(try await vault.cover(of: film))
+        try await vault.titles.setCover(Media.png, of: film)
+        let given = try #require(try await vault.titles.cover(of: film))
         for try await _ in vault.keys.reseal([film]) {}
         _ = try await vault.keys.changeLocator()
-        #expect(try await vault.cover(of: film) == given)
+        #expect(try await vault.titles.cover(of: film) == given)
         await vault.close()
         try fixture.index { try $0.execute(sql: "UPDATE cover SET picture = zeroblob(20000)") }
         vault = try await fixture.open()
-        #expect(try await vault.cover(of: film)?.type == .jpeg, "the one within is left")
+        #expect(try await vault.titles.cover(of: film)?.type == .jpeg, "the one within is left")
         var report: VerifyReport?
-        for try await step in vault.verify(VerifyOptions(), of: [film]) { report = step.report ?? report }
+        for try await step in vault.checks.verify(VerifyOptions(), of: [film]) { report = step.report ?? report }
         #expect(report?.resources.first?.problem?.contains("cover") == true)
-        try await vault.setCover(Media.png, of: film)
-        for try await step in vault.verify(VerifyOptions(), of: [film]) { report = step.report ?? report }
+        try await vault.titles.setCover(Media.png, of: film)
+        for try await step in vault.checks.verify(VerifyOptions(), of: [film]) { report = step.report ?? report }
         #expect(report?.resources.isEmpty == true)
         await vault.close()
     }

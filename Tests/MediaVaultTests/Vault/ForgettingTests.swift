@@ -9,11 +9,11 @@ struct ForgettingTests {
     @Test("It has forgotten viewers, shares, sessions, links, the queue and the network, and the next one has them")
     func closed() async throws {
         let (fixture, vault) = try await VaultFixture.filled(ScriptedResource(length: 1000))
-        let film = try await vault.titleID(of: MediaReference(fixture.url))
+        let film = try await vault.titles.titleID(of: MediaReference(fixture.url))
         let anna = try await vault.viewers.add("Anna", pin: PIN("2468"))
         try await vault.viewers.share([film], with: anna.id)
-        let links = try await vault.createLinks(named: "tv", to: [MediaReference(fixture.url)], expires: nil)
-        let session = try await vault.beginSession(of: anna.id, in: "Firefox", endingFormer: nil)
+        let links = try await vault.access.createLinks(named: "tv", to: [MediaReference(fixture.url)], expires: nil)
+        let session = try await vault.access.beginSession(of: anna.id, in: "Firefox", endingFormer: nil)
         try await vault.downloads.add([(MediaReference(fixture.origin.url("/b")), DownloadOptions())])
         _ = try vault.network.current()
         await vault.close()
@@ -36,7 +36,7 @@ struct ForgettingTests {
         let (film, other) = (MediaReference(fixture.url), MediaReference(fixture.origin.url("/b")))
         for try await _ in vault.download(other.url) {}
         #expect(try await fixture.read(vault) == 0..<1000)
-        try await vault.remove(other)
+        try await vault.titles.remove(other)
         let named = try await vault.name(film)
         #expect(vault.names.isCurrent(named) && !vault.loaders.environment.removed.isEmpty, "premise")
         #expect(!vault.answers.answers(of: named.id).isEmpty, "premise")

@@ -81,7 +81,7 @@ struct GoldenVaultTests {
         // Skips resources with a content id or a principal, which a plain URL does not name.
         for resource in try expected().resources where resource.contentID == nil && resource.identity == nil {
             let url = try MediaURL(resource.url)
-            let summary = try #require(try await vault.summary(of: url), "\(resource.name)")
+            let summary = try #require(try await vault.titles.summary(of: url), "\(resource.name)")
             let serving = try #require(resource.representations.first { $0.id == resource.serving })
             #expect(summary.held == serving.held.map { $0.first..<$0.end }, "\(resource.name)")
             #expect(summary.size == serving.length && summary.type == serving.type && summary.etag == serving.etag)
@@ -93,7 +93,7 @@ struct GoldenVaultTests {
         }
         #expect(checked >= 5, "premise: some ranges were opened")
         var listed = 0
-        for try await _ in vault.resources() { listed += 1 }
+        for try await _ in vault.titles.resources() { listed += 1 }
         #expect(listed == (try expected().resources.count))
         await vault.close()
     }

@@ -19,23 +19,23 @@ struct ImpossibleValuesTests {
     }
 
     private static let looking: [Act] = [
-        Act("list") { _, vault in for try await _ in vault.resources() {} },
-        Act("info") { planted, vault in _ = try await vault.summary(of: planted.title) },
+        Act("list") { _, vault in for try await _ in vault.titles.resources() {} },
+        Act("info") { planted, vault in _ = try await vault.titles.summary(of: planted.title) },
         Act("status") { _, vault in _ = try await vault.status() },
         Act("play") { planted, vault in try await planted.read(planted.title, in: vault, "play") },
-        Act("verify") { _, vault in for try await _ in vault.verify() {} },
-        Act("verify --sample") { _, vault in for try await _ in vault.verify(VerifyOptions(sample: 100)) {} },
+        Act("verify") { _, vault in for try await _ in vault.checks.verify() {} },
+        Act("verify --sample") { _, vault in for try await _ in vault.checks.verify(VerifyOptions(sample: 100)) {} },
         Act("keys list") { _, vault in _ = try await vault.keys.report() },
         Act("audit") { _, vault in _ = try await vault.keys.audit() },
     ]
 
     private static let changing: [Act] = [
         Act("fetch") { planted, vault in for try await _ in vault.download(planted.title) {} },
-        Act("prune --max-age") { _, vault in _ = try await vault.prune(StorageLimits(maxAge: 1)) },
-        Act("prune --max-age, none") { _, vault in _ = try await vault.prune(StorageLimits(maxAge: .max)) },
-        Act("prune --max-size") { _, vault in _ = try await vault.prune(StorageLimits(maxSize: 350_000)) },
+        Act("prune --max-age") { _, vault in _ = try await vault.space.prune(StorageLimits(maxAge: 1)) },
+        Act("prune --max-age, none") { _, vault in _ = try await vault.space.prune(StorageLimits(maxAge: .max)) },
+        Act("prune --max-size") { _, vault in _ = try await vault.space.prune(StorageLimits(maxSize: 350_000)) },
         Act("upkeep") { _, vault in await vault.runPeriodicWork(now: .now + .seconds(600)) },
-        Act("verify --repair") { _, vault in for try await _ in vault.verify(VerifyOptions(repairs: true)) {} },
+        Act("verify --repair") { _, vault in for try await _ in vault.checks.verify(VerifyOptions(repairs: true)) {} },
         Act("catalog backup") { _, vault in try vault.store.catalogBackup.write() },
         Act("keys backup") { planted, vault in
             try await vault.keys.backUp(
@@ -48,8 +48,8 @@ struct ImpossibleValuesTests {
         Act("keys change-locator") { _, vault in _ = try await vault.keys.changeLocator() },
         Act("keys rotate --root") { planted, vault in _ = try await vault.keys.rotateRoot(unlockedBy: [planted.unlock])
         },
-        Act("pin") { planted, vault in try await vault.pin(planted.title) },
-        Act("unpin") { planted, vault in try await vault.unpin(planted.title) },
+        Act("pin") { planted, vault in try await vault.titles.pin(planted.title) },
+        Act("unpin") { planted, vault in try await vault.titles.unpin(planted.title) },
     ]
 
     /// Plants each value that the column accepts in a copy of a vault, and runs the body, which closes the copy.
@@ -116,17 +116,17 @@ struct ImpossibleValuesTests {
         try await forValues(of: column, enough: 3) { planted, vault, value in
             let what: Comment = "\(column) = \(value)"
             do {
-                try await vault.remove(planted.removed)
+                try await vault.titles.remove(planted.removed)
                 let report = try await vault.keys.shred([planted.shredded])
                 #expect(report.titles.allSatisfy { $0.error == nil }, what)
-                try await vault.remove(planted.title)
+                try await vault.titles.remove(planted.title)
             } catch {
                 Issue.record(error, what)
             }
             await planted.expect(planted.other, in: vault, what)
             await vault.close()
             let again = try await planted.open()
-            #expect(try await again.summary(of: planted.title) == nil, what)
+            #expect(try await again.titles.summary(of: planted.title) == nil, what)
             await planted.expect(planted.other, in: again, what)
             await again.close()
         }
@@ -145,9 +145,9 @@ struct ImpossibleValuesTests {
             await planted.expect(planted.other, in: rebuilt, what)
             // Values that do not concern keys are corrected, or derived from the files.
             if ["resource.class", "resource.accessed"].contains(column.testDescription) || column.table == "segment" {
-                #expect(try await rebuilt.summary(of: planted.title)?.bytes == PlantedVault.length, what)
+                #expect(try await rebuilt.titles.summary(of: planted.title)?.bytes == PlantedVault.length, what)
             }
-            let report = try await VaultFixture.report(of: rebuilt.verify())
+            let report = try await VaultFixture.report(of: rebuilt.checks.verify())
             #expect(report.isSound, what)
             await rebuilt.close()
         }
@@ -213,9 +213,9 @@ struct ImpossibleValuesTests {
             _ = try await Vault.rebuildIndex(planted.place, unlock: planted.unlock, evenIfSound: true)
             let rebuilt = try await planted.open()
             await planted.expect(planted.other, in: rebuilt, what)
-            try await rebuilt.setLimits(StorageLimits(maxSize: 1 << 30))
-            try await rebuilt.remove(planted.removed)
-            let report = try await VaultFixture.report(of: rebuilt.verify())
+            try await rebuilt.settings.setLimits(StorageLimits(maxSize: 1 << 30))
+            try await rebuilt.titles.remove(planted.removed)
+            let report = try await VaultFixture.report(of: rebuilt.checks.verify())
             #expect(report.isSound, what)
             await rebuilt.close()
         } catch {
@@ -227,11 +227,11 @@ struct ImpossibleValuesTests {
     func limit(length: String) async throws {
         let planted = try await PlantedVault()
         let vault = try await planted.open()
-        try await vault.pin(planted.title)
+        try await vault.titles.pin(planted.title)
         let column = PlantedVault.Column(table: "segment", name: "length")
         #expect(try await planted.plant(column, length, in: vault))
-        try await vault.setLimits(StorageLimits(maxSize: 1 << 30))
-        #expect(try await vault.prune(StorageLimits(maxSize: 1 << 30)).bytes == 0)
+        try await vault.settings.setLimits(StorageLimits(maxSize: 1 << 30))
+        #expect(try await vault.space.prune(StorageLimits(maxSize: 1 << 30)).bytes == 0)
         await vault.close()
     }
 

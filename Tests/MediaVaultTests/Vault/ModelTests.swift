@@ -120,7 +120,7 @@ private final class ModelWalk {
         guard !isOffline else { return }
         var limits = StorageLimits(evictsDownloads: true)
         limits.maxSize = Int64.random(in: 1...3_000_000, using: &random)
-        _ = try await vault.prune(limits)
+        _ = try await vault.space.prune(limits)
     }
 
     private func restart() async throws {
@@ -158,12 +158,12 @@ private final class ModelWalk {
         judge(await Self.outcome(vault, url, range, 1), title)
         let isWhole = await download.value
         guard isWhole, !isOffline else { return }
-        if try await vault.summary(of: url)?.isComplete != true { mistake = "a download ended and is not whole" }
+        if try await vault.titles.summary(of: url)?.isComplete != true { mistake = "a download ended and is not whole" }
     }
 
     private func read(_ title: Int, part: Double) async throws {
         let range = range(of: title)
-        let held = try await vault.summary(of: url(title))
+        let held = try await vault.titles.summary(of: url(title))
         let before = fixture.origin.exchanges.count
         let outcome = await Self.outcome(vault, url(title), range, part)
         judge(outcome, title)

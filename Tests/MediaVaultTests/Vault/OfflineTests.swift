@@ -56,7 +56,7 @@ struct OfflineTests {
             #expect(reading?.code == code)
             let asking = await #expect(throws: VaultError.self) { try await vault.information(for: fixture.url) }
             #expect(asking?.code == code)
-            #expect(try await vault.summary(of: fixture.url) == nil)
+            #expect(try await vault.titles.summary(of: fixture.url) == nil)
             await vault.close()
         }
     }

@@ -12,7 +12,7 @@ struct PlaceTests {
         let first = try await one.open()
         _ = try await one.read(first)
         let second = try await other.open()
-        #expect(try await second.summary(of: one.url) == nil)
+        #expect(try await second.titles.summary(of: one.url) == nil)
         #expect(one.segmentFiles.count == 1 && other.segmentFiles.isEmpty)
         await first.close()
         await second.close()
@@ -79,10 +79,10 @@ struct PlaceTests {
         while try await fixture.held(vault) != [0..<60_000] { try await Task.sleep(for: .milliseconds(5)) }
         let base = "127.0.0.1:\(fixture.origin.port)"
         for text in ["HTTP://\(base)/a/../film.mp4", "http://\(base)/%66ilm.mp4#t=1", "http://\(base)/film.mp4?"] {
-            #expect(try await vault.summary(of: MediaURL(text))?.isComplete == true, "\(text)")
+            #expect(try await vault.titles.summary(of: MediaURL(text))?.isComplete == true, "\(text)")
         }
         for text in ["http://me:secret@\(base)/film.mp4", "http://\(base)/film.mp4?a", "http://\(base)/film%2Emp5"] {
-            #expect(try await vault.summary(of: MediaURL(text)) == nil, "\(text)")
+            #expect(try await vault.titles.summary(of: MediaURL(text)) == nil, "\(text)")
         }
         await vault.close()
     }

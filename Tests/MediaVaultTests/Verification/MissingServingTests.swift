@@ -26,8 +26,8 @@ struct MissingServingTests {
         #expect(report.resources.first?.problem?.contains("a repair restores it") == true)
         #expect(report.orphans.quarantined == 0, "what a repair needs stays")
         let vault = try await fixture.open()
-        #expect(try await vault.summary(of: fixture.url)?.bytes == 0, "it is not said to be held")
-        try await vault.setMode(.offline)
+        #expect(try await vault.titles.summary(of: fixture.url)?.bytes == 0, "it is not said to be held")
+        try await vault.settings.setMode(.offline)
         await vault.close()
         if isRebuilt {
             _ = try await Vault.rebuildIndex(fixture.place, unlock: fixture.unlock)
@@ -49,7 +49,7 @@ struct MissingServingTests {
         #expect(try await fixture.verify().isSound)
         let vault = try await fixture.open()
         for try await _ in vault.download(fixture.url) {}
-        #expect(try await vault.summary(of: fixture.url)?.isComplete == true)
+        #expect(try await vault.titles.summary(of: fixture.url)?.isComplete == true)
         await vault.close()
         try await fixture.expectWholeOffline()
     }

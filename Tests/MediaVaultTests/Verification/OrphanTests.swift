@@ -90,7 +90,7 @@ struct OrphanTests {
         let fixture = try await orphaned()
         let vault = try await fixture.open(mode: .offline)
         #expect(try await fixture.read(vault, .from(200_000)) == 200_000..<400_000)
-        let report = try await VaultFixture.report(of: vault.verify(VerifyOptions(repairs: true)))
+        let report = try await VaultFixture.report(of: vault.checks.verify(VerifyOptions(repairs: true)))
         #expect(report.orphans.adopted == 1)
         #expect(try await fixture.read(vault) == 0..<400_000)
         await vault.close()

@@ -40,7 +40,7 @@ struct RebuildTests {
         #expect(report.badBlocks == 0 && report.cut == 0 && report.quarantined == 0 && report.unknown == 0)
         try await expectSame(fixture)
         let reader = try await fixture.open(.reader)
-        #expect(try await reader.summary(of: fixture.url)?.resourceClass == "pinned")
+        #expect(try await reader.titles.summary(of: fixture.url)?.resourceClass == "pinned")
         #expect(try await reader.status().bytesFetched == 400_000)
         await reader.close()
         #expect(fixture.origin.exchanges.count == 2)
@@ -119,7 +119,7 @@ struct RebuildTests {
         // A new vault is empty, never wrong.
         _ = try await Vault.initialize(fixture.place, unlock: fixture.unlock, reusesKeyring: true)
         let vault = try await fixture.open(.reader)
-        #expect(try await vault.summary(of: fixture.url) == nil)
+        #expect(try await vault.titles.summary(of: fixture.url) == nil)
         await vault.close()
     }
 

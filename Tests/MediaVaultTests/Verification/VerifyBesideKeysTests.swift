@@ -21,12 +21,12 @@ struct VerifyBesideKeysTests {
         let beside = try await fixture.open(.reader)
         _ = try await owner.keys.changeLocator()
         #expect(owner.store.keyring.locators == [2], "the old key is gone")
-        #expect(try await VaultFixture.report(of: beside.verify()).isSound)
+        #expect(try await VaultFixture.report(of: beside.checks.verify()).isSound)
         _ = try await owner.keys.rotate()
         try await rewrap(owner)
         _ = try await owner.keys.retire(1)
-        #expect(try await VaultFixture.report(of: beside.verify()).isSound)
-        #expect(try await beside.limits() == StorageLimits())
+        #expect(try await VaultFixture.report(of: beside.checks.verify()).isSound)
+        #expect(try await beside.settings.limits() == StorageLimits())
         await beside.close()
         await owner.close()
     }
@@ -37,12 +37,12 @@ struct VerifyBesideKeysTests {
         let beside = try await fixture.open(.reader)
         _ = try await owner.keys.rotateRoot(unlockedBy: [fixture.unlock])
         try await rewrap(owner)
-        let error = await #expect(throws: VaultError.self) { try await VaultFixture.report(of: beside.verify()) }
+        let error = await #expect(throws: VaultError.self) { try await VaultFixture.report(of: beside.checks.verify()) }
         #expect(error?.code == .olderKeyring && error?.message.contains("again") == true)
         await beside.close()
         await owner.close()
         let again = try await fixture.open(.reader)
-        #expect(try await VaultFixture.report(of: again.verify()).isSound)
+        #expect(try await VaultFixture.report(of: again.checks.verify()).isSound)
         await again.close()
     }
 
@@ -53,7 +53,7 @@ struct VerifyBesideKeysTests {
         let beside = try await fixture.open(.reader)
         _ = try await owner.keys.rotateRoot(unlockedBy: [fixture.unlock])
         _ = try await owner.keys.changeLocator()
-        let error = await #expect(throws: VaultError.self) { try await VaultFixture.report(of: beside.verify()) }
+        let error = await #expect(throws: VaultError.self) { try await VaultFixture.report(of: beside.checks.verify()) }
         #expect(error?.code == .olderKeyring && error?.message.contains("again") == true)
         await beside.close()
         await owner.close()
@@ -70,7 +70,7 @@ struct VerifyBesideKeysTests {
             group.addTask {
                 var damage = 0
                 for _ in 0..<4 {
-                    damage += try await VaultFixture.report(of: owner.verify()).damage[.settings] ?? 0
+                    damage += try await VaultFixture.report(of: owner.checks.verify()).damage[.settings] ?? 0
                 }
                 return damage
             }
@@ -85,7 +85,7 @@ struct VerifyBesideKeysTests {
         let fixture = try await VaultFixture.filled()
         try fixture.index { try $0.execute(sql: "UPDATE vault SET settings = zeroblob(200)") }
         let vault = try await fixture.open(.reader)
-        #expect(try await VaultFixture.report(of: vault.verify()).damage[.settings] == 1)
+        #expect(try await VaultFixture.report(of: vault.checks.verify()).damage[.settings] == 1)
         await vault.close()
     }
 }

@@ -86,7 +86,7 @@ struct VerifyDamageTests {
         #expect(found.damage == [.resource: 1] && found.remaining == 1)
         #expect(found.resources.first?.problem?.contains("a repair removes it") == true)
         let vault = try await fixture.open(.reader)
-        let listing = await #expect(throws: VaultError.self) { for try await _ in vault.resources() {} }
+        let listing = await #expect(throws: VaultError.self) { for try await _ in vault.titles.resources() {} }
         #expect(listing?.code == .integrity && listing?.hint == .repair)
         await vault.close()
         let repaired = try await fixture.verify(repairs: true)
@@ -123,15 +123,15 @@ struct VerifyDamageTests {
         let fixture = try await VaultFixture.filled()
         let first = try await fixture.open()
         let viewer = try await first.viewers.add("Anna")
-        _ = try await first.createToken(.read, name: "kiosk")
+        _ = try await first.access.createToken(.read, name: "kiosk")
         await first.close()
         try fixture.index { try $0.execute(sql: "UPDATE viewer SET record = x''; UPDATE accessGrant SET record = x''") }
         let vault = try await fixture.open()
         #expect(vault.viewers.all.isEmpty, "premise")
-        #expect(try await VaultFixture.report(of: vault.verify(VerifyOptions(repairs: true))).isSound)
+        #expect(try await VaultFixture.report(of: vault.checks.verify(VerifyOptions(repairs: true))).isSound)
         #expect(vault.viewers.all.map(\.name) == ["Anna"] && vault.viewers.unreadableCount == 0)
         try await vault.viewers.remove(viewer.id)
-        #expect(try await vault.revoke(vault.issued(.tokens), isAll: true) == 1)
+        #expect(try await vault.access.revoke(vault.access.issued(.tokens), isAll: true) == 1)
         await vault.close()
     }
 
@@ -175,7 +175,7 @@ struct VerifyDamageTests {
         let fixture = try await VaultFixture.filled()
         try fixture.change(fixture.files()[0]) { $0[100] ^= 1 }
         let vault = try await fixture.open(mode: .offline)
-        let report = try await VaultFixture.report(of: vault.verify(VerifyOptions(repairs: true)))
+        let report = try await VaultFixture.report(of: vault.checks.verify(VerifyOptions(repairs: true)))
         #expect(report.remaining == 1 && report.resources.first?.problem?.contains("online") == true)
         #expect(try await fixture.read(vault, .from(32_768)) == 32_768..<400_000)
         await vault.close()
@@ -238,7 +238,7 @@ struct VerifyDamageTests {
         for file in try fixture.files() { try fixture.change(file) { $0[88] ^= 1 } }
         let vault = try await fixture.open()
         async let played = fixture.read(vault)
-        let report = try await VaultFixture.report(of: vault.verify(VerifyOptions(repairs: true)))
+        let report = try await VaultFixture.report(of: vault.checks.verify(VerifyOptions(repairs: true)))
         #expect(try await played == 0..<4_000_000)
         #expect(report.remaining == 0)
         #expect(try await vault.status().bytesFetched == 4_000_000 + 2 * 32_768)

@@ -62,7 +62,7 @@ struct VerifyRunTests {
         async let played = fixture.read(owner)
         await fixture.origin.wait { $0.first?.phase == .held }
         let reader = try await fixture.open(.reader)
-        let report = try await VaultFixture.report(of: reader.verify())
+        let report = try await VaultFixture.report(of: reader.checks.verify())
         #expect(report.isSound && report.orphans == VerifyReport.Orphans())
         await reader.close()
         gate.open()
@@ -123,7 +123,7 @@ struct VerifyRunTests {
         let (steps, step) = AsyncStream<Void>.makeStream()
         let task = Task {
             // At this rate the check would sleep for hours.
-            for try await _ in vault.verify(VerifyOptions(bytesPerSecond: 1)) { step.yield() }
+            for try await _ in vault.checks.verify(VerifyOptions(bytesPerSecond: 1)) { step.yield() }
         }
         for await _ in steps { break }
         task.cancel()
@@ -136,7 +136,7 @@ struct VerifyRunTests {
     func closed() async throws {
         let fixture = try await fragments()
         let vault = try await fixture.open()
-        var iterator = vault.verify(VerifyOptions(repairs: true, bytesPerSecond: 1)).makeAsyncIterator()
+        var iterator = vault.checks.verify(VerifyOptions(repairs: true, bytesPerSecond: 1)).makeAsyncIterator()
         #expect(try await iterator.next() != nil)
         await vault.close()
         _ = try? await iterator.next()
@@ -148,7 +148,7 @@ struct VerifyRunTests {
         let fixture = try await VaultFixture.filled(length: 4_000_000)
         let vault = try await fixture.open(.reader)
         var steps: [VerifyProgress] = []
-        for try await step in vault.verify() { steps.append(step) }
+        for try await step in vault.checks.verify() { steps.append(step) }
         await vault.close()
         #expect(steps.map(\.bytesOpened) == steps.map(\.bytesOpened).sorted())
         #expect(steps.allSatisfy { $0.bytesTotal == 4_000_000 && $0.segmentsTotal == 2 })
@@ -164,7 +164,7 @@ struct VerifyRunTests {
             VerifyOptions(sample: .nan), VerifyOptions(bytesPerSecond: 0),
         ] {
             let error = await #expect(throws: VaultError.self) {
-                _ = try await VaultFixture.report(of: reader.verify(options))
+                _ = try await VaultFixture.report(of: reader.checks.verify(options))
             }
             #expect(error?.code == .invalidArgument)
         }

@@ -15,7 +15,7 @@ struct ShareTests {
 
     init() async throws {
         (fixture, vault) = try await VaultFixture.filled(ScriptedResource(length: 50_000))
-        film = try #require(try await vault.summary(of: fixture.url)?.id)
+        film = try #require(try await vault.titles.summary(of: fixture.url)?.id)
     }
 
     private func names(_ viewer: Viewer, _ vault: Vault) async throws -> [TitleID?] {
@@ -67,12 +67,12 @@ struct ShareTests {
         let anna = try await viewers.add("Anna")
         try await viewers.share([film], with: anna.id)
         try viewers.setPosition(9_000, duration: nil, of: film, for: anna.id)
-        _ = try await vault.remove(MediaReference(fixture.url))
+        _ = try await vault.titles.remove(MediaReference(fixture.url))
         await vault.runPeriodicWork(now: .now)
         #expect(!viewers.isShared(film, with: anna.id))
         #expect(try await viewers.positions(of: anna.id).isEmpty)
         for try await _ in vault.download(fixture.url) {}
-        #expect(try await vault.summary(of: fixture.url)?.id == film)
+        #expect(try await vault.titles.summary(of: fixture.url)?.id == film)
         #expect(!viewers.isShared(film, with: anna.id))
         await vault.close()
     }
@@ -87,7 +87,7 @@ struct ShareTests {
         if isShredded {
             _ = try await vault.keys.shred([MediaReference(fixture.url)])
         } else {
-            try await vault.remove(MediaReference(fixture.url))
+            try await vault.titles.remove(MediaReference(fixture.url))
         }
         #expect(!viewers.isShared(film, with: anna.id))
         for try await _ in vault.download(fixture.url) {}
@@ -98,7 +98,7 @@ struct ShareTests {
     @Test("What is removed to make room, and stored again before anyone has looked, is shared with no one")
     func evicted() async throws {
         let viewers = vault.viewers
-        let (anna, id) = (try await viewers.add("Anna"), try await vault.id(of: MediaReference(fixture.url)))
+        let (anna, id) = (try await viewers.add("Anna"), try await vault.titles.id(of: MediaReference(fixture.url)))
         try await viewers.share([film], with: anna.id)
         try viewers.followResources()
         #expect(viewers.isShared(film, with: anna.id), "premise")
@@ -110,7 +110,7 @@ struct ShareTests {
         _ = try again.store.resources.remove(id)
         for try await _ in again.download(fixture.url) {}
         try again.viewers.followResources()
-        #expect(try await again.summary(of: fixture.url)?.id == film)
+        #expect(try await again.titles.summary(of: fixture.url)?.id == film)
         #expect(!again.viewers.isShared(film, with: anna.id))
         await again.close()
     }
@@ -120,7 +120,7 @@ struct ShareTests {
         try vault.viewers.setPosition(9_000, duration: nil, of: film, for: nil)
         await vault.runPeriodicWork(now: .now + .seconds(16))
         #expect(try vault.store.viewers.all().positions[nil]?.count == 1, "premise")
-        _ = try await vault.remove(MediaReference(fixture.url))
+        _ = try await vault.titles.remove(MediaReference(fixture.url))
         await vault.close()
         let again = try await fixture.open()
         #expect(try await again.viewers.positions(of: nil).isEmpty)
@@ -133,7 +133,7 @@ struct ShareTests {
         let anna = try await viewers.add("Anna")
         try await viewers.share([film], with: anna.id)
         try viewers.setPosition(9_000, duration: 50_000, of: film, for: nil)
-        try await vault.setName("A film", of: MediaReference(fixture.url))
+        try await vault.titles.setName("A film", of: MediaReference(fixture.url))
         _ = try await vault.keys.changeLocator()
         for try await _ in vault.download(fixture.url) {}
         #expect(try await names(anna, vault) == [film])
@@ -142,7 +142,7 @@ struct ShareTests {
         #expect(try await names(anna, vault) == [])
         // The row that the resource has under its new id goes with it.
         try await viewers.share([film], with: anna.id)
-        _ = try await vault.remove(MediaReference(fixture.url))
+        _ = try await vault.titles.remove(MediaReference(fixture.url))
         await vault.runPeriodicWork(now: .now)
         #expect(!viewers.isShared(film, with: anna.id))
         #expect(try await viewers.positions(of: nil).isEmpty)

@@ -95,13 +95,13 @@ struct APITests {
                     #expect(try await change(body, status: 400) == told, "\(body)")
                 }
             }
-            let policy = try await service.vault.keyPolicy()
+            let policy = try await service.vault.settings.keyPolicy()
             #expect(policy.ignoresEntityTag(of: "B.example") && !policy.ignoresEntityTag(of: "a.example"))
             #expect(policy.isImmutable(host: "c.example"))
         }
         let vault = try await test.open()
-        #expect(try await vault.keyPolicy().ignoreEntityTag == ["b.example"])
-        #expect(try await vault.keyPolicy().immutable == ["c.example"])
+        #expect(try await vault.settings.keyPolicy().ignoreEntityTag == ["b.example"])
+        #expect(try await vault.settings.keyPolicy().immutable == ["c.example"])
         await vault.close()
     }
 

@@ -52,10 +52,10 @@ struct ActivityTests {
         try await RunningService.run(over: try await TestVault()) { service in
             let (film, show) = (origin.url("/film.mp4"), origin.url("/show/x.m3u8"))
             for url in [film, show] { for try await _ in service.vault.download(url) {} }
-            try await service.vault.setName("Film", of: MediaReference(film))
+            try await service.vault.titles.setName("Film", of: MediaReference(film))
             let (filmID, showID) = (
-                try #require(try await service.vault.summary(of: film)?.id),
-                try #require(try await service.vault.summary(of: show)?.id)
+                try #require(try await service.vault.titles.summary(of: film)?.id),
+                try #require(try await service.vault.titles.summary(of: show)?.id)
             )
             #expect(try await Self.playbacks(of: service) == [])
             let named = try await Self.links(of: service, #"{"id":"\#(filmID)","name":"Hall"}"#)
@@ -93,7 +93,7 @@ struct ActivityTests {
             let kept = service.server.api.playbacks.all(at: Self.end - 60)
             #expect(kept.count == 1, "the parts have the link of their title")
             #expect(try await Self.playbacks(of: service).map(\.url) == [show.absoluteString])
-            _ = try await service.vault.remove(MediaReference(show))
+            _ = try await service.vault.titles.remove(MediaReference(show))
             #expect(try await Self.playbacks(of: service) == [])
         }
     }
@@ -105,11 +105,11 @@ struct ActivityTests {
         try await RunningService.run(over: try await TestVault()) { service in
             let film = origin.url("/film.mp4")
             for try await _ in service.vault.download(film) {}
-            let player = try await service.vault.createToken(.play, name: "kiosk")
+            let player = try await service.vault.access.createToken(.play, name: "kiosk")
             let fields: KeyValuePairs = [
                 "Authorization": "Bearer \(player.text)", "Content-Type": "application/json",
             ]
-            let id = try #require(try await service.vault.summary(of: film)?.id)
+            let id = try #require(try await service.vault.titles.summary(of: film)?.id)
             let made = try await service.client().ask(
                 "POST", "/api/v1/links", host: service.host, fields: fields, body: #"{"id":"\#(id)"}"#)
             let link = try JSONText.read(LinkDocument.self, from: try #require(made).body)
@@ -126,7 +126,7 @@ struct ActivityTests {
     private static func link(to path: String, of vault: Vault) throws -> (resource: NamedResource, scope: LinkScope) {
         let url = try MediaURL("https://media.example\(path)")
         let target = vault.tokens.playbackPath(for: url, expires: 2_000_000_000)
-        let admission = try #require(vault.admission(ofTarget: target, now: 1_900_000_000))
+        let admission = try #require(vault.playback.admission(ofTarget: target, now: 1_900_000_000))
         return (try #require(admission.resource), admission.scope)
     }
 

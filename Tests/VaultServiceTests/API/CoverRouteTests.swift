@@ -20,7 +20,7 @@ struct CoverRouteTests {
         defer { origin.stop() }
         try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
             for try await _ in service.vault.download(origin.url()) {}
-            let id = try #require(try await service.vault.summary(of: origin.url())?.id)
+            let id = try #require(try await service.vault.titles.summary(of: origin.url())?.id)
             try await body(service, origin.url(), "/api/v1/resources/\(id)/cover")
         }
     }
@@ -53,7 +53,7 @@ struct CoverRouteTests {
                 #expect(head.status == 200 && head.fields["content-length"] == "\(picture.count)")
                 #expect(head.fields["etag"] == fields["etag"] && head.fields["content-type"] == type)
             }
-            let summary = try #require(try await service.vault.summary(of: url))
+            let summary = try #require(try await service.vault.titles.summary(of: url))
             #expect(summary.cover != nil)
             #expect(try await service.authorized("DELETE", target).head.status == 200)
             #expect(try await service.authorized("GET", target).head.status == 404)
@@ -126,7 +126,7 @@ struct CoverRouteTests {
             for (scope, allowed) in [
                 (AccessScope.read, [200, 403, 403]), (.play, [200, 403, 403]), (.metrics, [403, 403, 403]),
             ] {
-                let token = try await service.vault.createToken(scope).text
+                let token = try await service.vault.access.createToken(scope).text
                 for (method, status) in zip(["GET", "PUT", "DELETE"], allowed) {
                     let type: KeyValuePairs = ["Authorization": "Bearer \(token)", "Content-Type": "application/json"]
                     let (client, body) = (try service.client(), method == "PUT" ? Self.order(Self.jpeg) : "")
@@ -148,10 +148,10 @@ struct CoverRouteTests {
             let served = RemoteVault(ControlClient(folder: service.folder))
             let reference = MediaReference(url)
             try await served.setCover(Self.png, of: reference)
-            #expect(try await service.vault.cover(of: reference)?.bytes == Self.png)
+            #expect(try await service.vault.titles.cover(of: reference)?.bytes == Self.png)
             #expect(try await served.resource(reference)?.cover != nil)
             try await served.setCover(nil, of: reference)
-            #expect(try await service.vault.cover(of: reference) == nil)
+            #expect(try await service.vault.titles.cover(of: reference) == nil)
             let error = await #expect(throws: VaultError.self) {
                 try await served.setCover(Self.png, of: MediaReference(MediaURL("http://a.example/film")))
             }

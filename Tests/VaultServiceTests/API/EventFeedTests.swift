@@ -41,7 +41,7 @@ struct EventFeedTests {
                 ![.waiting, .running].contains($0.state)
             }
             #expect(done?.state == .done && done?.held == 2_000_000)
-            try await service.vault.remove(MediaReference(url))
+            try await service.vault.titles.remove(MediaReference(url))
             let gone = try await events.first("removed", RemovedDocument.self) { $0.id == whole?.id }
             #expect(gone != nil)
         }
@@ -58,7 +58,7 @@ struct EventFeedTests {
             let first = try await events.first("resource", ChangeDocument.self) { _ in true }
             #expect(first?.resource.isComplete == true)
             for try await _ in service.vault.download(other) {}
-            try await service.vault.pin(MediaReference(url))
+            try await service.vault.titles.pin(MediaReference(url))
             let pinned = try await events.first("resource", ChangeDocument.self) {
                 $0.resource.resourceClass == "pinned"
             }
@@ -87,7 +87,7 @@ struct EventFeedTests {
                 $0.resource.title?.isComplete == true
             }
             #expect(done?.resource.url == url.absoluteString)
-            try await service.vault.remove(MediaReference(url))
+            try await service.vault.titles.remove(MediaReference(url))
             _ = try await events.first("removed", RemovedDocument.self) { $0.id == done?.id }
             let told = events.seen.filter { ["resource", "removed"].contains($0.name) }
             #expect(told.count > 1 && told.allSatisfy { $0.data.contains(done?.id.description ?? "none") })
@@ -110,11 +110,11 @@ struct EventFeedTests {
     func revoked() async throws {
         let test = try await TestVault()
         let vault = try await test.open()
-        let token = try await vault.createToken(.read)
+        let token = try await vault.access.createToken(.read)
         let access = try #require(vault.tokens.access(byToken: token.text, now: 0))
         let listening = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .bind(host: "127.0.0.1", port: 0).get()
-        try await vault.revoke([token.grant])
+        try await vault.access.revoke([token.grant])
         let written = Locked("")
         let feed = EventFeed(
             vault: vault, downloads: DownloadRegistry(), only: nil, access: access, viewer: nil,

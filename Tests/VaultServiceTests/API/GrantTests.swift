@@ -80,7 +80,7 @@ struct GrantTests {
         let test = try await TestVault()
         let vault = try await test.open()
         func access(_ number: Int) async throws -> TokenAccess {
-            let token = try await vault.createToken(.read).text
+            let token = try await vault.access.createToken(.read).text
             return try #require(vault.tokens.access(byToken: token, now: Int64(number)))
         }
         let tickets = Tickets(of: vault.tokens)
@@ -101,7 +101,7 @@ struct GrantTests {
     @Test("A ticket ends with its token, and opens nothing but events")
     func ticketOfToken() async throws {
         try await RunningService.run(over: try await TestVault()) { service in
-            let token = try await service.vault.createToken(.read)
+            let token = try await service.vault.access.createToken(.read)
             let fields: KeyValuePairs = ["Authorization": "Bearer \(token.text)"]
             func ticket() async throws -> String {
                 let answer = try #require(
@@ -116,7 +116,7 @@ struct GrantTests {
             #expect(try await status("events?ticket=\(ticket())") == 200)
             #expect(try await status("status?ticket=\(ticket())") == 401)
             let late = try await ticket()
-            try await service.vault.revoke([token.grant])
+            try await service.vault.access.revoke([token.grant])
             #expect(try await status("events?ticket=\(late)") == 401)
         }
     }
@@ -126,18 +126,18 @@ struct GrantTests {
         for isAll in [false, true] {
             try await RunningService.run(over: try await TestVault()) { service in
                 let (own, other) = (
-                    try await service.vault.createToken(.read), try await service.vault.createToken(.read)
+                    try await service.vault.access.createToken(.read), try await service.vault.access.createToken(.read)
                 )
                 let client = try service.client()
                 await client.send(
                     "GET /api/v1/events HTTP/1.1\r\nHost: \(service.host)\r\nConnection: close\r\n"
                         + "Authorization: Bearer \(own.text)\r\n\r\n")
                 #expect(await client.readHead()?.status == 200)
-                try await service.vault.revoke([other.grant])
+                try await service.vault.access.revoke([other.grant])
                 if isAll {
                     try await service.vault.keys.revokeLinks()
                 } else {
-                    try await service.vault.revoke([own.grant])
+                    try await service.vault.access.revoke([own.grant])
                 }
                 // If the feed went on, the test would exceed its time limit.
                 #expect(String(decoding: await client.readToEnd(), as: UTF8.self).hasSuffix("0\r\n\r\n"))
@@ -148,7 +148,7 @@ struct GrantTests {
     @Test("A request whose token is revoked while its body arrives does nothing", arguments: [false, true])
     func slowBody(isAll: Bool) async throws {
         try await RunningService.run(over: try await TestVault()) { service in
-            let token = try await service.vault.createToken(.admin)
+            let token = try await service.vault.access.createToken(.admin)
             let body = #"{"scope":"admin"}"#
             let client = try service.client()
             await client.send(
@@ -159,12 +159,12 @@ struct GrantTests {
             if isAll {
                 try await service.vault.keys.revokeLinks()
             } else {
-                try await service.vault.revoke([token.grant])
+                try await service.vault.access.revoke([token.grant])
             }
-            let before = service.vault.issuedTokens.count
+            let before = service.vault.access.issuedTokens.count
             await client.send(body)
             #expect(await client.readHead()?.status == 401)
-            #expect(service.vault.issuedTokens.count == before)
+            #expect(service.vault.access.issuedTokens.count == before)
         }
     }
 
@@ -182,7 +182,7 @@ struct GrantTests {
             let film = origin.url("/film.mp4")
             for try await _ in service.vault.download(film) {}
             let references = [MediaReference(film), MediaReference(origin.url("/a/x.m3u8"))]
-            let links = try await service.vault.createLinks(named: "tv", to: references, expires: nil)
+            let links = try await service.vault.access.createLinks(named: "tv", to: references, expires: nil)
             let plain = service.target(film)
             let client = try service.client()
             func status(_ target: String) async -> Int? {
@@ -194,7 +194,7 @@ struct GrantTests {
                 String(decoding: playlist.body, as: UTF8.self).split(separator: "\n").first { $0.hasSuffix("/b/s.ts") })
             #expect(segment.hasPrefix("/media/never."))
             #expect(await status(String(segment)) == 206)
-            try await service.vault.revoke([links.grant])
+            try await service.vault.access.revoke([links.grant])
             #expect(await status(links.paths[0]) == 404)
             #expect(await status(String(segment)) == 404)
             #expect(await status(plain) == 206)

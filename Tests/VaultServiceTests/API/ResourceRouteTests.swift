@@ -50,11 +50,11 @@ struct ResourceRouteTests {
         try await serving { service, origin in
             let vault = service.vault
             // Those of one second have no order.
-            func names() -> Set<String?> { Set(vault.issuedLinks.map(\.name)) }
+            func names() -> Set<String?> { Set(vault.access.issuedLinks.map(\.name)) }
             for name in ["one", "two"] { try await fetch("\(name).mp4", 1000, from: origin, into: vault) }
             for name in ["one", "two", "gone"] {
                 let reference = MediaReference(origin.url("/\(name).mp4"))
-                _ = try await vault.createLinks(named: name, to: [reference], expires: nil)
+                _ = try await vault.access.createLinks(named: name, to: [reference], expires: nil)
             }
             let gone = #"{"url":"\#(origin.url("/gone.mp4"))","links":true}"#
             #expect(try await service.control("POST", "/api/v1/removals", body: gone).head.status != 200)
@@ -131,7 +131,7 @@ struct ResourceRouteTests {
             {
                 try await fetch(name, length, from: origin, into: service.vault)
             }
-            try await service.vault.pin(MediaReference(origin.url("/d.mp4")))
+            try await service.vault.titles.pin(MediaReference(origin.url("/d.mp4")))
             func names(_ query: String) async throws -> String {
                 try await list(service, query).resources.map { String($0.url.suffix(5).first ?? "?") }.joined()
             }
@@ -148,7 +148,7 @@ struct ResourceRouteTests {
                 seen += page.resources.map { String($0.url.suffix(5).first ?? "?") }.joined()
                 next = page.next
                 // A page whose last title is gone goes on where it was.
-                if seen == "cb" { try await service.vault.remove(MediaReference(origin.url("/b.mp4"))) }
+                if seen == "cb" { try await service.vault.titles.remove(MediaReference(origin.url("/b.mp4"))) }
             } while next != nil
             #expect(seen == "cbad")
             for query in [

@@ -47,7 +47,7 @@ struct SessionRouteTests {
             #expect(begun.session.browser == "Firefox on Linux" && begun.session.scope == .admin)
             #expect(!String(decoding: answer.body, as: UTF8.self).contains("mvs_"), "no script sees the cookie")
             #expect(try await Self.begin(with: ticket, on: service)?.head.status == 401)
-            #expect(service.vault.issued(.sessions).count == 1)
+            #expect(service.vault.access.issued(.sessions).count == 1)
         }
         #expect(
             SessionCookie(port: 8443, isSecure: true).begun("a", lifetime: 5)
@@ -79,7 +79,7 @@ struct SessionRouteTests {
             #expect(refusal == (ending == "locks" ? 503 : 401))
             let feed = try await service.client().ask("GET", "/api/v1/events?ticket=\(events)", host: service.host)
             #expect(feed?.head.status == 401)
-            #expect(service.vault.issued(.sessions).isEmpty)
+            #expect(service.vault.access.issued(.sessions).isEmpty)
             // The feed that one of them has opened ends, too; with a lock, at its next event.
             if ending != "locks" { while await open.readChunk() != nil {} }
         }
@@ -108,13 +108,13 @@ struct SessionRouteTests {
                         body: #"{"use":"session"}"#))
             }
             for scope in [AccessScope.read, .play] {
-                #expect(try await create(service.vault.createToken(scope).text).head.status == 400)
+                #expect(try await create(service.vault.access.createToken(scope).text).head.status == 400)
             }
-            let admin = try await service.vault.createToken(.admin)
+            let admin = try await service.vault.access.createToken(.admin)
             let made = try await create(admin.text)
             #expect(made.head.status == 200)
             let ticket = try JSONText.read(TicketDocument.self, from: made.body).ticket
-            try await service.vault.revoke([admin.grant])
+            try await service.vault.access.revoke([admin.grant])
             #expect(try await Self.begin(with: ticket, on: service)?.head.status == 401)
         }
     }
@@ -172,7 +172,7 @@ struct SessionRouteTests {
                     fields: ["Cookie": cookie, "X-Session-Proof": proof])
                 #expect(answer?.head.status == 403, "\(method) \(path)")
             }
-            #expect(service.vault.issued(.sessions).count == 1 && !service.vault.isLocked)
+            #expect(service.vault.access.issued(.sessions).count == 1 && !service.vault.isLocked)
         }
     }
 
@@ -184,7 +184,7 @@ struct SessionRouteTests {
                     "GET", "/api/v1/session", host: service.host,
                     fields: ["Cookie": session.cookie, "X-Session-Proof": session.proof])?.head.status
             }
-            let admin = try await service.vault.createToken(.admin)
+            let admin = try await service.vault.access.createToken(.admin)
             let made = try #require(
                 await service.client().ask(
                     "POST", "/api/v1/tickets", host: service.host,
@@ -196,7 +196,7 @@ struct SessionRouteTests {
             let viewer = try await Self.signIn(
                 to: service, with: service.server.api.tickets.issue(.session, of: anna.id, for: nil).text)
             #expect(try await [status(owner), status(viewer)] == [200, 200])
-            try await service.vault.revoke([admin.grant])
+            try await service.vault.access.revoke([admin.grant])
             #expect(try await [status(owner), status(viewer)] == [401, 200])
             // The viewer alone: their session is not ended by itself.
             try await service.vault.viewers.remove(anna.id)
@@ -218,7 +218,7 @@ struct SessionRouteTests {
                 "POST", Self.path, host: service.host, fields: ["Content-Type": "application/json"],
                 body: #"{"ticket":"\#(ticket)"}"#)
             #expect(answer?.head.status == 403)
-            #expect(service.vault.issued(.sessions).isEmpty)
+            #expect(service.vault.access.issued(.sessions).isEmpty)
         }
     }
 
@@ -271,7 +271,7 @@ struct SessionRouteTests {
             let (plain, named) = (try await link(""), try await link(#","name":"tv""#))
             let now = Int64(Date().timeIntervalSince1970)
             #expect(service.vault.tokens.admission(ofTarget: plain, now: now) != nil, "premise")
-            try await service.vault.revoke(service.vault.issued(.sessions))
+            try await service.vault.access.revoke(service.vault.access.issued(.sessions))
             #expect(service.vault.tokens.admission(ofTarget: plain, now: now) == nil)
             #expect(service.vault.tokens.admission(ofTarget: named, now: now) != nil)
         }
@@ -288,7 +288,7 @@ struct SessionRouteTests {
             #expect(String(decoding: page.body, as: UTF8.self).contains("TLS"))
             let ticket = try service.server.api.tickets.issue(.session, for: nil).text
             #expect(try await Self.begin(with: ticket, on: service)?.head.status == 400)
-            #expect(service.vault.issued(.sessions).isEmpty)
+            #expect(service.vault.access.issued(.sessions).isEmpty)
         }
     }
 

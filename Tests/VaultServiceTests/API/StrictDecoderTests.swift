@@ -159,7 +159,7 @@ struct StrictDecoderTests {
     @Test("Unknown and repeated parameters and members are refused by name, and nothing is done")
     func refused() async throws {
         try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
-            let before = service.vault.issuedTokens.count
+            let before = service.vault.access.issuedTokens.count
             for (method, target, body, what) in [
                 ("GET", "resources?sorted=size", "", "parameter sorted"),
                 ("GET", "resources?sort=size&sort=name", "", "parameter sort twice"),
@@ -188,7 +188,7 @@ struct StrictDecoderTests {
                 let problem: ProblemDocument = try JSONText.read(from: answer.body)
                 #expect(problem.detail?.contains(what) == true, "\(problem.detail ?? "")")
             }
-            #expect(service.vault.issuedTokens.count == before)
+            #expect(service.vault.access.issuedTokens.count == before)
             for (method, target, body) in [
                 ("POST", "tickets", "{}"), ("POST", "tickets", ""), ("GET", "resources?sort=size&limit=5&search=", ""),
             ] {

@@ -33,15 +33,15 @@ struct SubscriptionRouteTests {
                 let body = #"{"url":"http://127.0.0.1:1/feed\#(number)","untried":true}"#
                 #expect(try await service.control("POST", "/api/v1/subscriptions", body: body).head.status == 200)
             }
-            let first = try #require(try await service.vault.subscriptions().subscriptions.first?.shortID)
+            let first = try #require(try await service.vault.subscriptions.all().subscriptions.first?.shortID)
             for query in ["", "?titles=true", "?all=false", "?all=true&id=\(first)", "?all=true&titles=true"] {
                 let answer = try await service.control("DELETE", "/api/v1/subscriptions\(query)")
                 #expect(answer.head.status == 400, "\(query)")
             }
             #expect(try await service.control("DELETE", "/api/v1/subscriptions?id=\(first)").head.status == 200)
-            #expect(try await service.vault.subscriptions().subscriptions.count == 2)
+            #expect(try await service.vault.subscriptions.all().subscriptions.count == 2)
             #expect(try await service.control("DELETE", "/api/v1/subscriptions?all=true").head.status == 200)
-            #expect(try await service.vault.subscriptions().subscriptions.isEmpty)
+            #expect(try await service.vault.subscriptions.all().subscriptions.isEmpty)
         }
     }
 
@@ -52,7 +52,7 @@ struct SubscriptionRouteTests {
             let answer = try await service.control("POST", "/api/v1/subscriptions", body: body)
             let text = String(decoding: answer.body, as: UTF8.self)
             #expect(answer.head.status == 504 && text.contains("addUntried") && !text.contains("hunter2"))
-            #expect(try await service.vault.subscriptions().subscriptions.isEmpty)
+            #expect(try await service.vault.subscriptions.all().subscriptions.isEmpty)
         }
     }
 }

@@ -18,7 +18,7 @@ struct TitleIDTests {
         let url = origin.url("/film?t=1")
         try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
             for try await _ in service.vault.download(url) {}
-            let id = try #require(try await service.vault.summary(of: url)?.id)
+            let id = try #require(try await service.vault.titles.summary(of: url)?.id)
             try await body(service, url, id)
         }
     }
@@ -90,7 +90,7 @@ struct TitleIDTests {
                 try await expect(400, "id", service.control("GET", "/api/v1/\(target)?id=film"), target)
                 try await expect(404, "aaaaaaaa", service.control("GET", "/api/v1/\(target)?id=aaaaaaaa"), target)
             }
-            #expect(try await service.vault.summary(of: url)?.isComplete == true)
+            #expect(try await service.vault.titles.summary(of: url)?.isComplete == true)
         }
     }
 
@@ -106,7 +106,7 @@ struct TitleIDTests {
         try await serving { service, url, _ in
             let named = MediaReference(url, contentID: "film: 1")
             for try await _ in service.vault.download(named) {}
-            let id = try #require(try await service.vault.summary(of: named)?.id)
+            let id = try #require(try await service.vault.titles.summary(of: named)?.id)
             let served = RemoteVault(ControlClient(folder: service.folder))
             let reference = try await served.reference(of: id, fields: HeaderFields())
             #expect(reference.url == url && reference.contentID == "film: 1")
@@ -121,7 +121,7 @@ struct TitleIDTests {
                 try await served.reference(of: id, fields: HeaderFields())
             }
             #expect(error?.code == .notHeld)
-            #expect(try await service.vault.summary(of: url)?.isComplete == true)
+            #expect(try await service.vault.titles.summary(of: url)?.isComplete == true)
         }
     }
 }

@@ -23,7 +23,7 @@ struct ViewerRouteTests {
             for name in films {
                 let url = origin.url("/secretfolder/\(name).mp4?token=hunter2")
                 for try await _ in service.vault.download(url) {}
-                ids.append(try #require(try await service.vault.summary(of: url)?.id))
+                ids.append(try #require(try await service.vault.titles.summary(of: url)?.id))
             }
             try await body(service, origin, ids)
         }
@@ -75,8 +75,8 @@ struct ViewerRouteTests {
     func seen() async throws {
         try await serving(["one", "two", "three"]) { service, origin, ids in
             let vault = service.vault
-            try await vault.setName("Film B", of: vault.reference(of: ids[0]))
-            try await vault.setName("Film A", of: vault.reference(of: ids[1]))
+            try await vault.titles.setName("Film B", of: vault.titles.reference(of: ids[0]))
+            try await vault.titles.setName("Film A", of: vault.titles.reference(of: ids[1]))
             let anna = try await vault.viewers.add("Anna")
             try await vault.viewers.share([ids[0], ids[1]], with: anna.id)
             let viewer = AskingViewer(vault, anna.id)
@@ -116,7 +116,8 @@ struct ViewerRouteTests {
             let anna = try await vault.viewers.add("Anna")
             try await vault.viewers.share([ids[0]], with: anna.id)
             for id in ids {
-                try await vault.setCover([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A], of: vault.reference(of: id))
+                try await vault.titles.setCover(
+                    [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A], of: vault.titles.reference(of: id))
             }
             let viewer = AskingViewer(vault, anna.id)
             let none = try #require(TitleID("aaaaaaaa"))
@@ -200,7 +201,7 @@ struct ViewerRouteTests {
             let anna = try await vault.viewers.add("Anna")
             try await vault.viewers.share([ids[0]], with: anna.id)
             var viewer = AskingViewer(vault, anna.id)
-            let token = try await vault.createToken(.play)
+            let token = try await vault.access.createToken(.play)
             viewer.access = vault.tokens.access(byToken: token.text, now: 0)
             func link(_ body: String) async throws -> (status: Int, path: String) {
                 let answer = try await viewer.ask("POST", "links", body)
@@ -240,7 +241,7 @@ struct ViewerRouteTests {
             try await vault.viewers.share([ids[0]], with: anna.id)
             #expect(try await get(made.path).head.status == 206)
             // It ends with the session that it was created in.
-            try await vault.revoke([token.grant])
+            try await vault.access.revoke([token.grant])
             #expect(try await get(made.path).head.status == 404)
         }
     }
@@ -272,7 +273,7 @@ struct ViewerRouteTests {
         try await serving(["one"]) { service, _, ids in
             let vault = service.vault
             let anna = try await vault.viewers.add("Anna", pin: PIN("2468"), sharesAll: true)
-            let session = try await vault.beginSession(of: anna.id, in: nil, endingFormer: nil).secret
+            let session = try await vault.access.beginSession(of: anna.id, in: nil, endingFormer: nil).secret
             let made = try await AskingViewer(vault, anna.id).ask("POST", "links", #"{"id":"\#(ids[0])"}"#).body
             let link = try JSONText.read(LinkDocument.self, from: Array(made.utf8)).path
             let client = try service.client()
@@ -323,8 +324,8 @@ struct ViewerRouteTests {
         let origin = try ScriptedOrigin { _ in ScriptedAnswer(403, fields: ["Content-Length": "0"]) }
         try await RunningService.run(over: try await TestVault()) { service in
             let url = origin.url("/secretfolder/film.mp4?token=hunter2")
-            try await service.vault.setMode(.online, for: MediaReference(url))
-            let id = try #require(try await service.vault.summary(of: url)?.id)
+            try await service.vault.titles.setMode(.online, for: MediaReference(url))
+            let id = try #require(try await service.vault.titles.summary(of: url)?.id)
             let anna = try await service.vault.viewers.add("Anna", sharesAll: true)
             let path = try await AskingViewer(service.vault, anna.id).ask("POST", "links", #"{"id":"\#(id)"}"#).body
             let link = try JSONText.read(LinkDocument.self, from: Array(path.utf8)).path
@@ -360,16 +361,16 @@ struct ViewerRouteTests {
                 #expect(told.has(text), "\(text)")
             }
             try await wait(for: ":\n")
-            try await vault.setName("Hidden", of: vault.reference(of: ids[1]))
+            try await vault.titles.setName("Hidden", of: vault.titles.reference(of: ids[1]))
             try await vault.viewers.share([ids[0]], with: anna.id)
             try await wait(for: #"event: resource"#)
-            try await vault.setName("Shown", of: vault.reference(of: ids[0]))
+            try await vault.titles.setName("Shown", of: vault.titles.reference(of: ids[0]))
             try await wait(for: #""name":"Shown""#)
             try await vault.viewers.share([ids[0]], with: anna.id, isShared: false)
             try await wait(for: #"event: removed"#)
-            _ = try await vault.remove(vault.reference(of: ids[1]))
+            _ = try await vault.titles.remove(vault.titles.reference(of: ids[1]))
             try await vault.viewers.share([ids[0]], with: anna.id)
-            _ = try await vault.remove(vault.reference(of: ids[0]))
+            _ = try await vault.titles.remove(vault.titles.reference(of: ids[0]))
             try await vault.viewers.remove(anna.id)
             // The feed of someone who is no viewer any more ends.
             try await telling.value

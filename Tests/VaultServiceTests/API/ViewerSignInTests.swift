@@ -62,7 +62,7 @@ struct ViewerSignInTests {
             #expect(try await status(again, "status") == 403)
             _ = try await service.control("DELETE", "/api/v1/viewers?id=\(anna.id.hex)")
             #expect(try await status(again, "session") == 401)
-            #expect(service.vault.issued(.sessions).isEmpty)
+            #expect(service.vault.access.issued(.sessions).isEmpty)
         }
     }
 
@@ -70,12 +70,12 @@ struct ViewerSignInTests {
     func pinTaken() async throws {
         try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
             let anna = try await service.vault.viewers.add("Anna", pin: PIN("2468"))
-            let session = try await service.vault.beginSession(of: anna.id, in: nil, endingFormer: nil)
+            let session = try await service.vault.access.beginSession(of: anna.id, in: nil, endingFormer: nil)
             for (change, left) in [(#""name":"Berta""#, [session.grant.id]), (#""hasPIN":false"#, [])] {
                 let answer = try await service.control(
                     "PATCH", "/api/v1/viewers", body: #"{"id":"\#(anna.id.hex)",\#(change)}"#)
                 #expect(answer.head.status == 200)
-                #expect(service.vault.issued(.sessions).map(\.id) == left, "\(change)")
+                #expect(service.vault.access.issued(.sessions).map(\.id) == left, "\(change)")
             }
         }
     }
@@ -106,7 +106,7 @@ struct ViewerSignInTests {
                 end.finish()
                 try await group.waitForAll()
             }
-            #expect(service.vault.issued(.sessions).isEmpty)
+            #expect(service.vault.access.issued(.sessions).isEmpty)
             #expect(try await Self.post(#"{"name":"Anna","pin":"2468"}"#, to: service).head.status == 201)
         }
     }

@@ -34,7 +34,7 @@ struct ControlDownloadTests {
                 }
             }
             #expect(isDone && last.held > 500_000)
-            #expect(try await service.vault.summary(of: title.url)?.isComplete == true)
+            #expect(try await service.vault.titles.summary(of: title.url)?.isComplete == true)
         }
     }
 
@@ -116,7 +116,7 @@ struct ControlDownloadTests {
             title.goOn()
             // The second download waits for the bytes that the first fetches.
             for try await _ in service.vault.download(title.url) {}
-            #expect(try await service.vault.summary(of: title.url)?.isComplete == true)
+            #expect(try await service.vault.titles.summary(of: title.url)?.isComplete == true)
         }
         #expect(title.bytesSent == 2_000_000)
     }

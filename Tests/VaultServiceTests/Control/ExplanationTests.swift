@@ -66,7 +66,7 @@ struct ExplanationTests {
             #expect(try await explanation(service, url).answers.isEmpty)
             #expect(try await service.ask("GET", url)?.body.count == 100_000)
             #expect(try await explanation(service, url).answers.map(\.bytes) == [100_000])
-            try await service.vault.remove(MediaReference(url))
+            try await service.vault.titles.remove(MediaReference(url))
             await #expect(throws: VaultError.self) { try await explanation(service, url) }
         }
     }

@@ -102,7 +102,7 @@ struct FreshnessAnswerTests {
                 try await service.control("PATCH", "/api/v1/settings", body: #"{"mode":"often"}"#).head.status == 400)
         }
         let vault = try await test.open()
-        #expect(try await vault.modeSetting() == .preferVault)
+        #expect(try await vault.settings.ownMode() == .preferVault)
         await vault.close()
         _ = origin
     }

@@ -29,9 +29,9 @@ struct HeldAnswerTests {
             #expect(try await service.ask("GET", url, ["Range": "bytes=0-99"])?.head.status == 206)
             // The precondition of this suite: the bytes are available without waiting.
             let title = try await service.vault.name(MediaReference(url))
-            let held = try #require(service.vault.held(title, range: .closed(first: 100, last: 199)))
+            let held = try #require(service.vault.playback.held(title, range: .closed(first: 100, last: 199)))
             let isOpen = unsafe withUnsafeTemporaryAllocation(byteCount: 100, alignment: 1) {
-                unsafe service.vault.open(held, into: $0)
+                unsafe service.vault.playback.open(held, into: $0)
             }
             #expect(isOpen)
             try await body(service, url, origin)
@@ -127,7 +127,7 @@ struct HeldAnswerTests {
         try await holding { service, url, origin in
             func held(_ url: MediaURL) async throws -> HeldMedia {
                 let title = try await service.vault.name(MediaReference(url))
-                return try #require(service.vault.held(title, range: .closed(first: 0, last: 9)))
+                return try #require(service.vault.playback.held(title, range: .closed(first: 0, last: 9)))
             }
             let other = origin.url("/other.mp4")
             for try await _ in service.vault.download(other) {}
@@ -155,7 +155,7 @@ struct HeldAnswerTests {
             let long = try media([.range: "bytes=10-900009"])
             let found = try #require(long.held)
             #expect(found.range == 10..<900_010 && !found.isOneRun(atMost: 256 << 10))
-            let reader = try #require(vault.reader(of: found))
+            let reader = try #require(vault.playback.reader(of: found))
             #expect(title.media.matches(try #require(try await reader.next()), at: 10))
             #expect(try media([.range: "bytes=10-900009", .ifRange: "\"v\""]).held == nil, "the facts come first")
             // The answer has the bytes that were found, even if they are others than those requested.

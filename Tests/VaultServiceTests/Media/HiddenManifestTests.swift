@@ -29,7 +29,7 @@ struct HiddenManifestTests {
         try await RunningService.run(over: try await TestVault()) { service in
             let url = origin.url(path)
             for try await _ in service.vault.download(url) {}
-            let id = try #require(try await service.vault.summary(of: url)?.id)
+            let id = try #require(try await service.vault.titles.summary(of: url)?.id)
             let anna = try await service.vault.viewers.add("Anna")
             try await service.vault.viewers.share([id], with: anna.id)
             let made = try await AskingViewer(service.vault, anna.id).ask("POST", "links", #"{"id":"\#(id)"}"#).body
@@ -95,8 +95,8 @@ struct HiddenManifestTests {
             let links = try await [link] + Self.links(Self.get(link, service).text)
             #expect(links.count == 3, "premise")
             let title = MediaReference(origin.url("/secretfolder/x.m3u8"))
-            let id = try await vault.id(of: title)
-            try await vault.remove(title)
+            let id = try await vault.titles.id(of: title)
+            try await vault.titles.remove(title)
             let asked = origin.exchanges.count
             for path in links { #expect(try await Self.get(path, service).status == 404) }
             // Also when nobody remembers that it was removed.

@@ -250,7 +250,7 @@ struct ManifestAnswerTests {
         try await RunningService.run(over: try await TestVault()) { service in
             var policy = KeyPolicy()
             try policy.allow("127.0.0.1")
-            try await service.vault.setKeyPolicy(policy)
+            try await service.vault.settings.setKeyPolicy(policy)
             let reference = MediaReference(origin.url("/a/x.m3u8"), fields: ["Authorization": "Bearer one"])
             for try await _ in service.vault.download(reference) {}
             let target = try service.vault.tokens.playbackPath(for: reference, expires: 4_000_000_000)
@@ -283,7 +283,7 @@ struct ManifestAnswerTests {
                 #expect(try await Self.get(service.target(url), service).head.status == 502, "\(count)")
                 #expect(origin.exchanges.count > asked, "however long its freshness says that it counts")
             }
-            #expect(try await service.vault.summary(of: url) == nil)
+            #expect(try await service.vault.titles.summary(of: url) == nil)
             origin.answer { Self.text(Self.list + "s.ts\n#EXT-X-ENDLIST\n", to: $0) }
             let well = try await Self.get(service.target(url), service)
             #expect(well.head.status == 200 && Self.links(well.body, in: service.target(url)).count == 1)
@@ -323,7 +323,7 @@ struct ManifestAnswerTests {
             var count = origin.exchanges.count
             #expect(first.head.status == 200)
             #expect(first.head.fields["cache-status"] == "MediaVault; fwd=bypass; detail=live")
-            #expect(try await service.vault.summary(of: url) == nil, "it was only played")
+            #expect(try await service.vault.titles.summary(of: url) == nil, "it was only played")
             var again = try await Self.get(service.target(url), service)
             // Two requests of a busy machine may be further apart than a moment; some two are not.
             while origin.exchanges.count != count {
@@ -353,7 +353,7 @@ struct ManifestAnswerTests {
             #expect(try await Self.get(service.target(url), service).head.status == 200)
             #expect(origin.exchanges.count == asked + 1)
             #expect(origin.exchanges.last?.request.fields["If-None-Match"] != nil)
-            #expect(try await service.vault.summary(of: url)?.isComplete == true)
+            #expect(try await service.vault.titles.summary(of: url)?.isComplete == true)
         }
     }
 }

@@ -150,9 +150,9 @@ struct PageTests {
                     + "Content-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n"
                     + "\(String(body.utf8.count, radix: 16))\r\n\(body)\r\n0\r\n\r\n")
             #expect(await chunked.readHead()?.status == 415)
-            #expect(try await service.vault.summary(of: url)?.mode == nil)
+            #expect(try await service.vault.titles.summary(of: url)?.mode == nil)
             #expect(try await setMode("Application/JSON; charset=utf-8") == 200)
-            #expect(try await service.vault.summary(of: url)?.mode == .offline)
+            #expect(try await service.vault.titles.summary(of: url)?.mode == .offline)
         }
     }
 }

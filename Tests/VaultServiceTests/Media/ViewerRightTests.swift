@@ -21,7 +21,7 @@ struct ViewerRightTests {
             switch self {
             case .share: try await vault.viewers.share([id], with: viewer, isShared: false)
             case .viewer: try await vault.viewers.remove(viewer)
-            case .session: try await vault.revoke([session.grant])
+            case .session: try await vault.access.revoke([session.grant])
             case .allLinks: try await vault.keys.revokeLinks()
             }
         }
@@ -32,10 +32,10 @@ struct ViewerRightTests {
         to origin: ScriptedOrigin, in vault: Vault
     ) async throws -> (id: TitleID, viewer: ViewerID, session: BegunSession, link: String) {
         for try await _ in vault.download(origin.url()) {}
-        let id = try #require(try await vault.summary(of: origin.url())?.id)
+        let id = try #require(try await vault.titles.summary(of: origin.url())?.id)
         let anna = try await vault.viewers.add("Anna")
         try await vault.viewers.share([id], with: anna.id)
-        let session = try await vault.beginSession(of: anna.id, in: nil, endingFormer: nil)
+        let session = try await vault.access.beginSession(of: anna.id, in: nil, endingFormer: nil)
         var viewer = AskingViewer(vault, anna.id)
         viewer.access = vault.tokens.access(bySession: session.secret, now: session.grant.created)
         let made = try await viewer.ask("POST", "links", #"{"id":"\#(id)"}"#).body

@@ -100,7 +100,7 @@ struct MetricsTests {
 
     /// Makes every metric have a value: sets limits, asks for media, and verifies.
     private func use(_ service: RunningService) async throws {
-        try await service.vault.setLimits(StorageLimits(maxSize: 1 << 30, maxAge: 86_400))
+        try await service.vault.settings.setLimits(StorageLimits(maxSize: 1 << 30, maxAge: 86_400))
         _ = try await service.client().ask("GET", "/healthz", host: service.host)
         let served = RemoteVault(ControlClient(folder: service.folder))
         #expect(
@@ -115,7 +115,7 @@ struct MetricsTests {
     @Test("The limits in force and the last verification of the whole vault are reported; one of a sample is not")
     func limitsAndVerify() async throws {
         try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
-            try await service.vault.setLimits(StorageLimits(maxSize: 1 << 30, maxAge: 86_400, minFree: 5))
+            try await service.vault.settings.setLimits(StorageLimits(maxSize: 1 << 30, maxAge: 86_400, minFree: 5))
             let served = RemoteVault(ControlClient(folder: service.folder))
             _ = try await served.follow(
                 Operations.Upkeep.verify, VerificationRequest(VerifyOptions(sample: 50), of: [])
@@ -194,7 +194,7 @@ struct MetricsTests {
     func verifyOfLastRun() async throws {
         let test = try await TestVault()
         let verified = try await RunningService.run(over: test, hasControl: true) { service in
-            for try await _ in service.vault.verify() {}
+            for try await _ in service.vault.checks.verify() {}
             return try await scrape(service)["mediavault_last_verify_timestamp_seconds"]
         }
         #expect(verified ?? 0 > 0)

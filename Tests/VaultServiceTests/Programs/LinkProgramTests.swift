@@ -68,7 +68,7 @@ struct LinkProgramTests {
         }
         #expect(folder.lines("asked") == [#"{"contentID":"film-7","status":403}"#])
         let vault = try await test.open()
-        #expect(try await vault.summary(of: reference)?.url == fresh)
+        #expect(try await vault.titles.summary(of: reference)?.url == fresh)
         await vault.close()
     }
 

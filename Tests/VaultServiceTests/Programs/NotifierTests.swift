@@ -55,7 +55,7 @@ struct NotifierTests {
             }
             try await queue(origin.url("/other.mp4?token=hunter2"), title: "Another", in: service)
             #expect(try await waitForNotices(2).map(\.name) == ["A film", "Another"], "the first is not repeated")
-            return try await service.vault.titleID(of: MediaReference(url))
+            return try await service.vault.titles.titleID(of: MediaReference(url))
         }
         #expect(try notices().first?.id == id)
         #expect(folder.lines("notices").allSatisfy { !$0.contains("hunter2") })
@@ -87,7 +87,7 @@ struct NotifierTests {
             #expect(answer?.body.count == 300_000, "what is damaged is fetched again")
             let told = try await waitForNotices(1)
             #expect(told.map(\.kind) == [.damage])
-            #expect(try await told.first?.id == service.vault.titleID(of: MediaReference(url)))
+            #expect(try await told.first?.id == service.vault.titles.titleID(of: MediaReference(url)))
         }
     }
 
@@ -102,21 +102,21 @@ struct NotifierTests {
             #expect(try await service.ask("GET", played)?.body.count == 100_000)
             for try await _ in service.vault.download(kept) {}
             try await service.waitUntilHeld(100_000, of: played)
-            #expect(try await service.vault.expiringTitles().isEmpty, "nothing expires without max-age")
+            #expect(try await service.vault.space.expiringTitles().isEmpty, "nothing expires without max-age")
             var limits = StorageLimits()
             // An age of which half lies before the hour in which the title was read.
             limits.maxAge = 1
-            try await service.vault.setLimits(limits)
-            let summary = try #require(try await service.vault.summary(of: played))
+            try await service.vault.settings.setLimits(limits)
+            let summary = try #require(try await service.vault.titles.summary(of: played))
             #expect(summary.expires == Timestamp(seconds: summary.accessed.seconds + 1))
-            #expect(try await service.vault.summary(of: kept)?.expires == nil, "a download does not expire")
+            #expect(try await service.vault.titles.summary(of: kept)?.expires == nil, "a download does not expire")
             try await name(program, in: service)
         }
         // A service looks for such titles when it starts.
         try await RunningService.run(over: test, hasControl: true) { service in
             let told = try await waitForNotices(1)
             #expect(told.map(\.kind) == [.titleExpiring])
-            #expect(try await told.first?.id == service.vault.titleID(of: MediaReference(played)))
+            #expect(try await told.first?.id == service.vault.titles.titleID(of: MediaReference(played)))
         }
         #expect(try notices().count == 1)
     }
@@ -147,7 +147,7 @@ struct NotifierTests {
     func startedFull() async throws {
         let test = try await TestVault()
         let vault = try await test.open()
-        try await vault.changeSettings(programs: { $0.notify = try ProgramInvocation([program]) })
+        try await vault.settings.change(programs: { $0.notify = try ProgramInvocation([program]) })
         await vault.close()
         try await RunningService.run(over: test, access: .reader) { _ in
             let told = try await waitForNotices(1)

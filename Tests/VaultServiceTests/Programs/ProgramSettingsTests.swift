@@ -18,8 +18,8 @@ struct ProgramSettingsTests {
                 let problem = String(decoding: refused.body, as: UTF8.self)
                 #expect(problem.contains("control socket") && problem.contains("invalidArgument"))
             }
-            #expect(try await service.vault.programSettings() == ProgramSettings())
-            #expect(try await service.vault.limits().maxAge == nil, "a refused change changes nothing")
+            #expect(try await service.vault.settings.programs() == ProgramSettings())
+            #expect(try await service.vault.settings.limits().maxAge == nil, "a refused change changes nothing")
 
             let set = try await service.control("PATCH", "/api/v1/settings", body: order)
             #expect(set.head.status == 200)
@@ -31,22 +31,22 @@ struct ProgramSettingsTests {
                 let document: SettingsDocument = try JSONText.read(from: shown.body)
                 #expect(document.notifyCommand == nil && document.refreshCommand == nil)
             }
-            #expect(try await service.vault.programSettings().notify?.words == ["/bin/cat", "secret"])
+            #expect(try await service.vault.settings.programs().notify?.words == ["/bin/cat", "secret"])
 
             let relative = try await service.control(
                 "PATCH", "/api/v1/settings", body: #"{"notifyCommand":["notify"],"maxAge":7}"#)
             #expect(relative.head.status == 400)
-            #expect(try await service.vault.limits().maxAge == 5)
+            #expect(try await service.vault.settings.limits().maxAge == 5)
             for missing in [#"{"notifyCommand":["/nowhere/notify"],"maxAge":7}"#, #"{"refreshCommand":["/bin"]}"#] {
                 let answer = try await service.control("PATCH", "/api/v1/settings", body: missing)
                 #expect(answer.head.status == 400)
                 #expect(String(decoding: answer.body, as: UTF8.self).contains("cannot be run"))
             }
-            #expect(try await service.vault.limits().maxAge == 5)
+            #expect(try await service.vault.settings.limits().maxAge == 5)
             _ = try await service.control("PATCH", "/api/v1/settings", body: #"{"refreshCommand":[]}"#)
         }
         let vault = try await test.open()
-        let kept = try await vault.programSettings()
+        let kept = try await vault.settings.programs()
         #expect(kept.notify?.words == ["/bin/cat", "secret"] && kept.refresh == nil)
         await vault.close()
     }

@@ -19,9 +19,9 @@ struct AddressTests {
             let refused = try #require(await service.client().ask("GET", target, host: service.host))
             #expect(refused.head.status == 502)
             #expect(origin.exchanges.isEmpty)
-            var policy = try await service.vault.keyPolicy()
+            var policy = try await service.vault.settings.keyPolicy()
             try policy.allow("127.0.0.1")
-            try await service.vault.setKeyPolicy(policy)
+            try await service.vault.settings.setKeyPolicy(policy)
             let answer = try #require(await service.client().ask("GET", target, host: service.host))
             #expect(answer.head.status == 200 && answer.body.count == 1000)
         }
@@ -32,9 +32,9 @@ struct AddressTests {
         try await RunningService.run(over: try await TestVault()) { service in
             let port = service.port
             let origin = try ScriptedOrigin { _ in .redirect(to: "http://127.0.0.1:\(port)/healthz") }
-            var policy = try await service.vault.keyPolicy()
+            var policy = try await service.vault.settings.keyPolicy()
             try policy.allow("127.0.0.1")
-            try await service.vault.setKeyPolicy(policy)
+            try await service.vault.settings.setKeyPolicy(policy)
             for url in [
                 try MediaURL("http://127.0.0.1:\(port)/healthz"), try MediaURL("http://localhost:\(port)/healthz"),
                 try MediaURL("http://2130706433:\(port)/healthz"), origin.url("/a"),

@@ -127,7 +127,7 @@ struct RequestAdmissionTests {
         #expect(gate.holds(first) && verified?.target == request.path)
         var policy = KeyPolicy()
         try policy.ignore(["token"])
-        try await vault.setKeyPolicy(policy)
+        try await vault.settings.setKeyPolicy(policy)
         #expect(!gate.holds(first), "the title has another name now")
         let second = try service.admit(request, &verified)
         #expect(gate.holds(second) && second.media?.link.resource != nil)

@@ -128,7 +128,7 @@ struct RequestReadingTests {
                 modes.replacing("HOST", with: "localhost") + "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\nxyz\r\n")
             let head = try #require(await control.readHead())
             #expect(head.status == 400 && head.fields["content-type"] == "application/problem+json")
-            #expect(try await service.vault.summary(of: url)?.resourceClass != "pinned")
+            #expect(try await service.vault.titles.summary(of: url)?.resourceClass != "pinned")
         }
     }
 

@@ -71,7 +71,7 @@ struct LogWatcherTests {
             while recorder.lines.count(where: { $0.text.hasPrefix("a download failed") }) < 2 {
                 try await Task.sleep(for: .milliseconds(20))
             }
-            return try await service.vault.titleID(of: MediaReference(url)).description
+            return try await service.vault.titles.titleID(of: MediaReference(url)).description
         }
         let told = lines(recorder).filter { $0.text.hasPrefix("a download failed") }
         #expect(told.count == 2 && told.allSatisfy { $0.level == .notice })

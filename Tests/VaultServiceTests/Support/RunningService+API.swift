@@ -17,11 +17,11 @@ extension RunningService {
     /// Waits until at least `bytes` bytes of a resource are durable.
     func waitUntilHeld(_ bytes: Int64, of url: MediaURL) async throws {
         let (wakes, waking) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let changes = vault.changes { waking.yield() }
+        let changes = vault.titles.changes { waking.yield() }
         defer { withExtendedLifetime(changes) {} }
         waking.yield()
         for await _ in wakes {
-            if let held = try await vault.summary(of: url)?.bytes, held >= bytes { return }
+            if let held = try await vault.titles.summary(of: url)?.bytes, held >= bytes { return }
         }
     }
 }

@@ -63,7 +63,7 @@ struct RunningService: Sendable {
             throw VaultError(.closed, "the service ended before it listened")
         }
         do {
-            let token = access == .owner ? try await vault.createToken(.admin).text : ""
+            let token = access == .owner ? try await vault.access.createToken(.admin).text : ""
             result = .success(
                 try await body(
                     RunningService(

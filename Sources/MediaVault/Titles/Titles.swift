@@ -1,18 +1,26 @@
 package import VaultModel
 import VaultStorage
 
-// Lists and summarizes the vault's resources, and reports changes to them.
-extension Vault {
+/// The titles of a vault, and all its other resources: what the vault knows about them, and what it does with them.
+public struct Titles: Sendable {
+    let loaders: LoaderTable
+    let downloads: DownloadQueue
+    let pictures: PictureCache
+
+    var store: VaultStore { loaders.environment.store }
+    var pool: BlockingPool { loaders.environment.pool }
+    private var names: ResourceNames { loaders.environment.names }
+
     /// Returns all resources. They are read page by page, in no meaningful order.
     public func resources() -> ResourceListing { ResourceListing(store: store, pool: pool, hasParts: true) }
 
     /// Returns the titles that a person would list: all resources except the parts of titles, which are not even read.
-    public func titles() -> ResourceListing { ResourceListing(store: store, pool: pool, hasParts: false) }
+    public func list() -> ResourceListing { ResourceListing(store: store, pool: pool, hasParts: false) }
 
     /// Returns a summary of what the vault holds of a resource; nil if the vault does not know the resource.
     public func summary(of reference: MediaReference) async throws -> ResourceSummary? {
         let store = store
-        let id = try await name(reference).id
+        let id = try await loaders.name(reference).id
         return try await pool.run {
             try store.summary(of: id)
         }
@@ -21,6 +29,12 @@ extension Vault {
     /// Returns the summary as ``summary(of:)-(MediaReference)`` does, for the resource with this URL.
     public func summary(of url: MediaURL) async throws -> ResourceSummary? {
         try await summary(of: MediaReference(url))
+    }
+
+    /// Returns a summary of what the vault holds of the resource with this id; nil if the vault does not have it.
+    package func summary(of id: ResourceID) async throws -> ResourceSummary? {
+        let store = store
+        return try await pool.run { try store.summary(of: id) }
     }
 
     /// Returns a page of at most `limit` resources after a given one, without the parts of titles.
@@ -42,15 +56,6 @@ extension Vault {
         ResourceChanges(store.changes, wake: wake)
     }
 
-    /// Returns a resource's id in this vault.
-    package func id(of reference: MediaReference) async throws -> ResourceID { try await name(reference).id }
-
-    /// Returns a summary of what the vault holds of the resource with this id; nil if the vault does not have it.
-    package func summary(of id: ResourceID) async throws -> ResourceSummary? {
-        let store = store
-        return try await pool.run { try store.summary(of: id) }
-    }
-
     /// Returns a reference to the title with an id. The reference can be passed to any method that takes one.
     ///
     /// It names exactly the stored title, with the URL or content id and the user for whom it was stored, regardless of
@@ -64,7 +69,7 @@ extension Vault {
     public func reference(of id: TitleID, fields: HeaderFields = HeaderFields()) async throws -> MediaReference {
         var reference = try await reference(storedAs: id)
         reference.fields = fields
-        if !fields.fields.isEmpty { _ = try await name(reference) }
+        if !fields.fields.isEmpty { _ = try await loaders.name(reference) }
         return reference
     }
 
@@ -73,26 +78,12 @@ extension Vault {
         return try await pool.run { try names.reference(storedAs: id) }
     }
 
-    /// Returns the path and query of a playback link for a reference, as
-    /// ``TokenIssuer/playbackPath(for:expires:)-(MediaReference,_)`` does.
-    ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if no link can name the title with the reference's id. A
-    ///   link contains the title's URL, and the key policy may have been changed to give that URL another name.
-    package func playbackPath(for reference: MediaReference, expires: Int64) async throws -> String {
-        let path = try tokens.playbackPath(for: reference, expires: expires)
-        // A caller who requests a link to a title that was just removed wants the title back.
-        let removed = loaders.environment.removed
-        if !removed.isEmpty { removed.end(try await name(reference).id) }
-        guard let id = reference.titleID else { return path }
-        var linked = reference
-        (linked.titleID, linked.stored) = (nil, nil)
-        guard try await name(linked).id == name(reference).id else {
-            throw VaultError(
-                .invalidArgument,
-                "no link can name the title with the id \(id), because the key policy has changed since it was stored; "
-                    + "change it back, or fetch the title's URL again")
-        }
-        return path
+    /// Returns the id of a title, whether or not the title is held.
+    package func titleID(of reference: MediaReference) async throws -> TitleID {
+        if let id = reference.titleID { return id }
+        let id = try await loaders.name(reference).id
+        let store = store
+        return try await pool.run { try store.index.resources.find(id)?.titleID } ?? TitleID(of: id)
     }
 
     /// Returns the title id of a resource, even if the resource was removed.
@@ -101,23 +92,38 @@ extension Vault {
         return try await pool.run { try store.index.titleIDs.id(of: id) }
     }
 
+    /// Returns a resource's id in this vault.
+    package func id(of reference: MediaReference) async throws -> ResourceID { try await loaders.name(reference).id }
+
     /// Returns the titles to which a resource belongs as a part; the resource itself if it is a title, or part of none.
-    package func titles(of id: ResourceID) async throws -> [ResourceID] {
+    package func containing(_ id: ResourceID) async throws -> [ResourceID] {
         let store = store
         return try await pool.run { try store.index.titles.named(for: id) }
     }
 
-    /// Returns the sources of a resource's latest answers. Running answers come first, then ended ones, the latest
+    /// Returns whether the vault has a title with this id.
+    package func hasTitle(_ id: TitleID) async throws -> Bool {
+        let store = store
+        return try await pool.run { try !store.index.titleIDs.resources(id).isEmpty }
+    }
+
+    /// Returns the held ranges of a resource, if the reference is allowed to use them.
+    package func heldRanges(of reference: MediaReference) async throws -> [ByteRange] {
+        let (loader, lease) = try await loaders.use(reference)
+        defer { withExtendedLifetime(lease) {} }
+        try await loader.ready()
+        guard loader.mayGive(loader.look { $0.information }, for: reference) else { return [] }
+        return try await summary(of: reference)?.held ?? []
+    }
+
+    /// Returns the sources of a resource's latest loaders.answers. Running answers come first, then ended ones, the latest
     /// first.
     package func lastAnswers(of reference: MediaReference) async throws -> [AnswerTrace] {
-        let id = try await name(reference).id
-        let running = loader(of: id)?.look { $0.runningTraces } ?? []
-        return running.map { AnswerTrace(ended: nil, trace: $0) } + answers.answers(of: id)
+        let id = try await loaders.name(reference).id
+        let running = loaders.loader(of: id)?.look { $0.runningTraces } ?? []
+        return running.map { AnswerTrace(ended: nil, trace: $0) } + loaders.answers.answers(of: id)
     }
-}
 
-// Retains and removes resources by reference.
-extension Vault {
     /// Removes a resource: its bytes, its metadata and its key, both from the index and from `catalog.backup`.
     ///
     /// A title is removed with all its parts, except for those that another title also needs.
@@ -134,8 +140,8 @@ extension Vault {
     ///   copy of its sealed key may remain. The vault then retries the erasure until it succeeds.
     @discardableResult
     public func remove(_ reference: MediaReference) async throws -> Int64 {
-        try requireOwner(to: "removes titles")
-        let resource = try await name(reference)
+        try store.requireOwner(to: "removes titles")
+        let resource = try await loaders.name(reference)
         // Empty the queue first, so that the removed title is not fetched again, whatever happens in between.
         try await downloads.forget(resource)
         return try await loaders.remove(resource, byOwner: true) { store, id in try store.resources.remove(id) }
@@ -161,7 +167,7 @@ extension Vault {
     ///
     /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know the resource.
     public func unpin(_ reference: MediaReference) async throws {
-        try requireOwner(to: "pins and unpins titles")
+        try store.requireOwner(to: "pins and unpins titles")
         guard let summary = try await summary(of: reference) else { throw reference.notHeld }
         // A manifest can be complete although its title is not.
         let isDownload = summary.isManifest ? summary.title != nil : summary.isComplete
@@ -176,8 +182,8 @@ extension Vault {
     /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know the resource; `owned` if this process is
     ///   not the owner.
     public func setName(_ name: String?, of reference: MediaReference) async throws {
-        try requireOwner(to: "renames titles")
-        let (loader, lease) = try await use(reference)
+        try store.requireOwner(to: "renames titles")
+        let (loader, lease) = try await loaders.use(reference)
         defer { withExtendedLifetime(lease) {} }
         try await loader.ready()
         let record = loader.record
@@ -189,11 +195,11 @@ extension Vault {
     private func setClass(
         _ resourceClass: ResourceClass, of reference: MediaReference, only: ResourceClass? = nil
     ) async throws {
-        try requireOwner(to: "pins and unpins titles")
-        let (store, resource) = (store, try await name(reference))
+        try store.requireOwner(to: "pins and unpins titles")
+        let (store, resource) = (store, try await loaders.name(reference))
         let id = resource.id
         try await loaders.requireOwnRows(of: resource)
-        let reading = loader(of: id)
+        let reading = loaders.loader(of: id)
         let isKnown = try await pool.run {
             let isKnown = try store.resources.setClass(resourceClass, of: id, only: only)
             reading?.record.noteClass(resourceClass, only: only)
@@ -207,61 +213,41 @@ extension Vault {
         }
     }
 
-    /// Removes what exceeds the limits, once.
-    ///
-    /// Resources that were merely played, and not read for the maximum age, are removed first. If the size is still
-    /// exceeded, merely played resources are removed before downloads, and downloads only if the limits allow it.
-    /// Pinned titles and titles in use are kept.
-    ///
-    /// - Parameters:
-    ///   - limits: the limits to apply; nil for those in force, as far as they can be kept.
-    ///   - isDryRun: whether to report what would be removed without removing it.
-    /// - Throws: ``VaultError`` with code `owned` if this process is not the owner; `invalidArgument` if the size could
-    ///   be kept only by removing pinned titles or downloads, in which case nothing is removed.
-    public func prune(_ limits: StorageLimits? = nil, isDryRun: Bool = false) async throws -> PruneReport {
-        try await quota.prune(limits, isDryRun: isDryRun)
+    /// Returns a resource's own mode; nil if the vault's mode applies.
+    public func mode(of reference: MediaReference) async throws -> VaultMode? {
+        try await summary(of: reference)?.mode
     }
 
-    /// Returns the number of bytes to keep free on the disk if no setting states one; nil if the system does not report
-    /// the size of the disk.
-    package func standardFree() async throws -> Int64? {
-        let store = store
-        return try await pool.run { store.quota.standardFree }
-    }
-
-    /// Returns what the limits would evict next. None of it is evicted until a limit is reached.
+    /// Sets or removes a resource's own mode.
     ///
-    /// - Parameter limit: the maximum number of candidates, from 1 to ``EvictionForecast/most``.
-    /// - Throws: ``VaultError`` with code `invalidArgument` if `limit` is out of bounds; `owned` if this process is
-    ///   not the owner; `storage` if the index cannot be read.
-    package func evictionForecast(limit: Int) async throws -> EvictionForecast {
-        guard (1...EvictionForecast.most).contains(limit) else {
-            throw VaultError(.invalidArgument, "the limit must be between 1 and \(EvictionForecast.most)")
+    /// The change takes effect at once, even for current readers. The mode is removed with the resource. If the vault's
+    /// own mode is stricter, that mode applies; see ``VaultMode``.
+    ///
+    /// - Throws: ``VaultError`` if it cannot be written, with code `owned` if this process is not the owner.
+    public func setMode(_ mode: VaultMode?, for reference: MediaReference) async throws {
+        try store.requireOwner(to: "changes its modes")
+        let (loader, lease) = try await loaders.use(reference)
+        defer { withExtendedLifetime(lease) {} }
+        try await loader.ready()
+        let (record, names, source) = (loader.record, names, loader.urls.current)
+        try await pool.run {
+            if let principal = record.key.principal { try names.note(principal) }
+            try record.setMode(mode, of: source)
         }
-        try store.requireOwner(to: "knows what it evicts next")
-        let (store, limits) = (store, try await quota.limitsInForce())
-        return try await pool.run {
-            let evicted: Set<ResourceClass> = limits.evictsDownloads == true ? [.cache, .download] : [.cache]
-            let classes = try SegmentRows(store.index).fileBytesByClass()
-            let next = try store.quota.next(limit, of: evicted).compactMap { candidate in
-                try store.summary(of: candidate.resource).map {
-                    EvictionForecast.Candidate(summary: $0, bytes: candidate.bytes)
-                }
-            }
-            return EvictionForecast(
-                used: store.quota.used,
-                classes: (classes[.pinned] ?? 0, classes[.download] ?? 0, classes[.cache] ?? 0),
-                free: store.quota.freeBytes, limits: limits, next: next)
-        }
+        loader.change { $0.setMode(own: .some(mode)) }
+        await loader.storeAgain()
     }
 
-    /// Returns a stream that reports when bytes begin to pass through unstored, when all are stored again, and
-    /// evictions. It ends when the vault is closed.
-    public func storeEvents() -> AsyncStream<StoreEvent> { quota.events() }
+    /// Returns the mode in force for a resource.
+    package func modeInForce(for reference: MediaReference) async -> VaultMode {
+        VaultMode.inForce(vault: loaders.environment.mode.current, own: (try? await mode(of: reference)) ?? nil)
+    }
 
-    /// Reports the evictions that have not been reported yet, and ends the streams of ``storeEvents()``.
-    package func endStoreEvents() { quota.end() }
+    /// Returns the mode as ``mode(of:)-(MediaReference)`` does, for the resource with this URL.
+    public func mode(of url: MediaURL) async throws -> VaultMode? { try await mode(of: MediaReference(url)) }
 
-    /// Returns the evictions that have not been reported yet, without sending them to the listeners.
-    package func takeEvictions() -> StoreEvent? { quota.takeEvictions() }
+    /// Sets the mode as ``setMode(_:for:)-(_,MediaReference)`` does, for the resource with this URL.
+    public func setMode(_ mode: VaultMode?, for url: MediaURL) async throws {
+        try await setMode(mode, for: MediaReference(url))
+    }
 }

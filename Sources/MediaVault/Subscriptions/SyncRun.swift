@@ -2,7 +2,7 @@ package import VaultModel
 import VaultStorage
 
 // Runs of subscriptions, which fetch the titles that a list names, and remove those that it no longer names.
-extension Vault {
+extension Subscriptions {
     /// Runs a subscription: decides what to fetch, and removes titles that are gone once there is nothing left to
     /// fetch.
     ///
@@ -15,27 +15,27 @@ extension Vault {
     package func sync(
         _ id: String, _ given: SyncList? = nil, queues: Bool = false, isDryRun: Bool = false
     ) async throws -> SyncReport {
-        try requireOwner(to: "syncs subscriptions")
-        let list = await list(of: try Self.subscription(id, in: try await subscriptions().subscriptions), given)
-        return try await subscriptionClock.changing.exclusively {
+        try store.requireOwner(to: "syncs subscriptions")
+        let list = await list(of: try Self.subscription(id, in: try await all().subscriptions), given)
+        return try await clock.changing.exclusively {
             // The subscription may have been changed or removed while the feed was read.
-            let subscription = try Self.subscription(id, in: try await subscriptions().subscriptions)
+            let subscription = try Self.subscription(id, in: try await all().subscriptions)
             return try await run(subscription, list, queues: queues, isDryRun)
         }
     }
 
     /// Runs a source's list once. If the source has no subscription yet, it gets one without a schedule.
     ///
-    /// - Throws: the errors of ``sync(_:_:queues:isDryRun:)`` and ``subscribe(_:_:tries:)``; also ``VaultError`` with
+    /// - Throws: the errors of ``sync(_:_:queues:isDryRun:)`` and ``add(_:_:tries:)``; also ``VaultError`` with
     ///   code `invalidArgument` if the source has a subscription with a schedule.
     package func sync(
         _ source: Subscription.Source, _ choices: Subscription.Choices, _ given: SyncList? = nil,
         queues: Bool = false, isDryRun: Bool = false
     ) async throws -> SyncReport {
-        try requireOwner(to: "syncs subscriptions")
+        try store.requireOwner(to: "syncs subscriptions")
         let list = await list(of: try await subscription(of: source, choices), given)
-        return try await subscriptionClock.changing.exclusively {
-            let former = try await subscriptions().subscriptions.first { $0.source == source }
+        return try await clock.changing.exclusively {
+            let former = try await all().subscriptions.first { $0.source == source }
             // Running a saved subscription here would silently change its choices.
             guard former?.choices.interval == nil else {
                 throw VaultError(
@@ -83,7 +83,7 @@ extension Vault {
                 report.removals[index] = try await removal(of: report.removals[index].title)
             }
             if queues { try await queue(report) }
-            subscriptionClock.note(given.id, isWaiting: report.waiting > 0)
+            clock.note(given.id, isWaiting: report.waiting > 0)
             subscription.brought = plan.subscription.brought.union(
                 report.removals.filter { $0.error != nil }.map(\.title))
             subscription.isGone = false

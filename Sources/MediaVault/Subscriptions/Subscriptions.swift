@@ -2,10 +2,19 @@ import VaultCrypto
 package import VaultModel
 import VaultStorage
 
-// Subscriptions to the lists of titles that the vault follows.
-extension Vault {
+/// The subscriptions of a vault to lists of titles, which it follows.
+package struct Subscriptions: Sendable {
+    let titles: Titles
+    let downloads: DownloadQueue
+    /// Runs the subscriptions, once a service has started it.
+    let clock: SubscriptionClock
+
+    var loaders: LoaderTable { titles.loaders }
+    var store: VaultStore { titles.store }
+    var pool: BlockingPool { titles.pool }
+
     /// Returns the subscriptions, the oldest first, and the number of subscriptions that cannot be read.
-    package func subscriptions() async throws -> (subscriptions: [Subscription], damaged: Int) {
+    package func all() async throws -> (subscriptions: [Subscription], damaged: Int) {
         let store = store
         let found = try await pool.run { try store.subscriptions.all() }
         return (found.subscriptions, found.damaged)
@@ -20,15 +29,15 @@ extension Vault {
     ///   used; `owned` if this process is not the owner; `inUse` if another subscription has the name; `busy` if there
     ///   are too many subscriptions; with `tries`, also the errors of ``sync(_:_:queues:isDryRun:)``. In all these
     ///   cases nothing is changed.
-    package func subscribe(
+    package func add(
         _ source: Subscription.Source, _ choices: Subscription.Choices, tries: Bool = false
     ) async throws -> Subscription {
-        try requireOwner(to: "keeps subscriptions")
+        try store.requireOwner(to: "keeps subscriptions")
         let draft = try await subscription(of: source, choices)
         let isNew = draft.lastRun == nil || draft.isGone || draft.movedTo != nil || draft.failure != nil
         let isTried = if case .feed = source { tries && isNew } else { false }
         let list = isTried ? await list(of: draft, nil) : nil
-        let saved = try await subscriptionClock.changing.exclusively {
+        let saved = try await clock.changing.exclusively {
             var subscription = try await subscription(of: source, choices)
             // Request the feed from the operator's URL, whatever earlier runs found there.
             (subscription.movedTo, subscription.isGone) = (nil, false)
@@ -39,7 +48,7 @@ extension Vault {
             do {
                 var found = subscription
                 _ = try await decide(&found, list.get())
-                if found.choices.interval != nil, subscriptionClock.isRunning, await downloads.isWithinHours() {
+                if found.choices.interval != nil, clock.isRunning, await downloads.isWithinHours() {
                     return try await run(subscription, list, queues: true, false).subscription
                 }
                 // Trying the source brought no titles yet, and the first run is due.
@@ -55,7 +64,7 @@ extension Vault {
                 throw error
             }
         }
-        subscriptionClock.wake()
+        clock.wake()
         return saved
     }
 
@@ -65,7 +74,7 @@ extension Vault {
     ) async throws -> Subscription {
         try choices.check()
         if case .feed(let text) = source { _ = try MediaReference(MediaURL(text)).settled() }
-        let known = try await subscriptions()
+        let known = try await all()
         let former = known.subscriptions.first { $0.source == source }
         let isTaken = known.subscriptions.contains { $0.id != former?.id && $0.choices.name == choices.name }
         guard choices.name == nil || !isTaken else {
@@ -94,10 +103,10 @@ extension Vault {
     /// - Throws: ``VaultError`` with code `notHeld` if no subscription has this id; the error of the first title that
     ///   cannot be removed, in which case the subscription stays; `integrity` if titles are to be removed that an
     ///   unreadable subscription may want.
-    package func unsubscribe(_ id: String, removesTitles: Bool) async throws -> Int {
-        try requireOwner(to: "keeps subscriptions")
-        return try await subscriptionClock.changing.exclusively {
-            let (all, damaged) = try await subscriptions()
+    package func remove(_ id: String, removesTitles: Bool) async throws -> Int {
+        try store.requireOwner(to: "keeps subscriptions")
+        return try await clock.changing.exclusively {
+            let (all, damaged) = try await all()
             let subscription = try Self.subscription(id, in: all)
             var removed = 0
             if removesTitles {
@@ -125,10 +134,10 @@ extension Vault {
     /// Removes all subscriptions, even those that cannot be read. Their titles stay.
     ///
     /// - Returns: the number of subscriptions that were removed.
-    package func unsubscribeAll() async throws -> Int {
-        try requireOwner(to: "keeps subscriptions")
-        return try await subscriptionClock.changing.exclusively {
-            let (all, damaged) = try await subscriptions()
+    package func removeAll() async throws -> Int {
+        try store.requireOwner(to: "keeps subscriptions")
+        return try await clock.changing.exclusively {
+            let (all, damaged) = try await all()
             let store = store
             try await pool.run { try store.subscriptions.removeAll() }
             return all.count + damaged
@@ -145,5 +154,61 @@ extension Vault {
     func write(_ subscription: Subscription) async throws {
         let store = store
         try await pool.run { try store.subscriptions.write(subscription) }
+    }
+
+    /// Starts running subscriptions that have an interval, which continues until the vault is closed.
+    ///
+    /// - Parameter tell: called after each run with the subscription, and with the error if the run failed.
+    package func start(_ tell: @escaping @Sendable (Subscription, VaultError?) -> Void) {
+        guard store.isOwner else { return }
+        // The clock must not keep alive what it runs on, which holds the store.
+        clock.start { [weak loaders = loaders, weak downloads, weak clock, pictures = titles.pictures] in
+            guard let loaders, let downloads, let clock else { return }
+            let titles = Titles(loaders: loaders, downloads: downloads, pictures: pictures)
+            let subscriptions = Subscriptions(titles: titles, downloads: downloads, clock: clock)
+            await subscriptions.removeReplacedTitles()
+            await subscriptions.runDueSubscriptions(tell)
+        }
+    }
+
+    /// Removes titles that their lists no longer name, once everything that those lists name is held whole.
+    func removeReplacedTitles() async {
+        for id in clock.waiting where !Task.isCancelled {
+            // If this fails, the subscription's next run tries again and reports the failure.
+            try? await clock.changing.exclusively { try await removeReplacedTitles(of: id) }
+        }
+    }
+
+    private func removeReplacedTitles(of id: SubscriptionID) async throws {
+        let (all, damaged) = try await all()
+        guard damaged == 0, var subscription = all.first(where: { $0.id == id }), !subscription.choices.keepsGone
+        else { return clock.note(id, isWaiting: false) }
+        guard subscription.wanted.isDisjoint(with: try await downloads.queuedTitles().keys) else { return }
+        let plan = SyncPlan(
+            wanted: Array(subscription.wanted), held: try await held(subscription.wanted.union(subscription.brought)),
+            subscription: subscription, others: all.filter { $0.id != id }, goneTitles: .removed)
+        guard plan.waiting == 0 else { return }
+        var removals: [SyncReport.Removal] = []
+        for title in plan.remove { removals.append(try await removal(of: title)) }
+        subscription.brought = plan.brought.union(removals.filter { $0.error != nil }.map(\.title))
+        try await write(subscription)
+        clock.note(id, isWaiting: removals.contains { $0.error != nil })
+    }
+
+    /// Runs all subscriptions that are due, if the download queue's hours include the current time.
+    func runDueSubscriptions(_ tell: @Sendable (Subscription, VaultError?) -> Void) async {
+        guard loaders.environment.mode.current.allowsRequests, await downloads.isWithinHours(),
+            let known = try? await all().subscriptions
+        else { return }
+        for subscription in SyncSchedule.due(known, at: store.index.now()) where !Task.isCancelled {
+            do {
+                let report = try await sync(subscription.shortID, queues: true)
+                tell(report.subscription, report.failure)
+            } catch let error as VaultError {
+                tell(subscription, error)
+            } catch {
+                return
+            }
+        }
     }
 }

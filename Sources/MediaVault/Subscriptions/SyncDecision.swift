@@ -3,7 +3,7 @@ import VaultModel
 import VaultStorage
 
 // Decides what a sync does, from the titles that the list names and those that the vault has.
-extension Vault {
+extension Subscriptions {
     /// Decides what a sync does, and records in the subscription what the list names.
     func decide(_ subscription: inout Subscription, _ list: SyncList) async throws -> SyncReport {
         let newest = subscription.choices.newest.map { Int($0) }
@@ -54,7 +54,7 @@ extension Vault {
                 .invalidArgument,
                 "a list may name \(most) titles; take the newest alone, or split it into several lists")
         }
-        let (all, damaged) = try await subscriptions()
+        let (all, damaged) = try await all()
         // An unreadable entry may name any title, and an unreadable subscription may want any title. A name that
         // several entries share once belonged to one of them.
         let namesAll = unusable == 0 && !mayHideTitles
@@ -86,17 +86,17 @@ extension Vault {
     /// Returns the title id of an entry; nil if the entry cannot be requested.
     private func usableTitle(of entry: SyncEntry) async throws -> TitleID? {
         do {
-            return try await titleID(of: entry.reference)
+            return try await titles.titleID(of: entry.reference)
         } catch let error as VaultError where [.invalidArgument, .invalidURL, .notHeld].contains(error.code) {
             return nil
         }
     }
 
     /// Returns how much the vault has of each title. Titles that are neither known to the vault nor queued are absent.
-    func held(_ titles: Set<TitleID>) async throws -> [TitleID: SyncPlan.Held] {
+    func held(_ wanted: Set<TitleID>) async throws -> [TitleID: SyncPlan.Held] {
         var held: [TitleID: SyncPlan.Held] = [:]
         let queued = try await downloads.queuedTitles()
-        for title in titles {
+        for title in wanted {
             // A title that the operator has queued belongs to the operator, even before any of its bytes are held.
             if queued[title] != nil { held[title] = SyncPlan.Held(isKept: true) }
             guard let summary = try await summary(ofTitle: title) else { continue }
@@ -112,7 +112,7 @@ extension Vault {
 
     private func summary(ofTitle title: TitleID) async throws -> ResourceSummary? {
         do {
-            return try await summary(of: reference(of: title))
+            return try await titles.summary(of: titles.reference(of: title))
         } catch let error as VaultError where [.notHeld, .invalidArgument].contains(error.code) {
             // In the rare case that two titles share an id, neither is touched.
             return nil
@@ -127,7 +127,11 @@ extension Vault {
     func removal(of title: TitleID) async throws -> SyncReport.Removal {
         let name = try await name(of: title)
         do {
-            if name == nil { try await downloads.forget(title) } else { try await remove(reference(of: title)) }
+            if name == nil {
+                try await downloads.forget(title)
+            } else {
+                try await titles.remove(titles.reference(of: title))
+            }
             return SyncReport.Removal(title: title, name: name)
         } catch let error as VaultError where error.code == .notHeld {
             return SyncReport.Removal(title: title, name: name)

@@ -36,7 +36,7 @@ public struct Cover: Hashable, Sendable {
 }
 
 // Covers: the pictures that stand for titles.
-extension Vault {
+extension Titles {
     /// Returns the cover of a title: the picture that was set for it, or else the one within its media, or else the one
     /// that its feed named; nil if there is none of these.
     ///
@@ -44,7 +44,7 @@ extension Vault {
     ///
     /// - Throws: ``VaultError`` with code `storage` if a file cannot be read; `closed` if the vault is closed.
     public func cover(of reference: MediaReference) async throws -> Cover? {
-        let (loader, lease) = try await use(reference)
+        let (loader, lease) = try await loaders.use(reference)
         defer { withExtendedLifetime(lease) {} }
         try await loader.ready()
         guard loader.mayGive(loader.look { $0.information }, for: reference) else { return nil }
@@ -91,9 +91,9 @@ extension Vault {
     ///   `notHeld` if the vault does not know the title; `owned` if this process is not the owner; `diskFull` or
     ///   `storage` if the cover cannot be written.
     public func setCover(_ picture: [UInt8]?, of reference: MediaReference) async throws {
-        try requireOwner(to: "changes covers")
+        try store.requireOwner(to: "changes covers")
         if let picture { try Cover.check(picture) }
-        let resource = try await name(reference)
+        let resource = try await loaders.name(reference)
         try await loaders.requireOwnRows(of: resource)
         try await keep(picture, of: resource, isQueued: false)
     }
@@ -109,9 +109,9 @@ extension Vault {
         guard let queued = try await downloads.reference(ofQueued: title) else {
             return try await setCover(picture, of: reference(of: title))
         }
-        try requireOwner(to: "changes covers")
+        try store.requireOwner(to: "changes covers")
         try Cover.check(picture)
-        let resource = try await name(queued)
+        let resource = try await loaders.name(queued)
         do {
             try await loaders.requireOwnRows(of: resource)
         } catch let error as VaultError where error.code == .notHeld {

@@ -10,7 +10,7 @@ package struct BegunSession: Sendable {
 }
 
 // Browser sessions, which begin with a ticket or with a viewer's PIN.
-extension Vault {
+extension AccessGrants {
     /// Checks that sessions can begin here. Each session needs a record, which only the vault's owner can write.
     ///
     /// - Throws: ``VaultError`` with code `owned` if this process only reads the vault.
@@ -68,7 +68,7 @@ extension Vault {
 
     /// Ends all sessions of a viewer.
     package func endSessions(of viewer: ViewerID) async throws {
-        try requireOwner(to: "ends sessions")
+        try store.requireOwner(to: "ends sessions")
         grants.endSignIns(of: viewer)
         let theirs = issued(.sessions).filter { $0.kind == .session(viewer) }
         if !theirs.isEmpty { try await revoke(theirs) }

@@ -1,7 +1,12 @@
 import VaultModel
 
-// Importing local files.
-extension Vault {
+/// Imports files into a vault as titles, and exports titles to files.
+public struct FileTransfer: Sendable {
+    let titles: Titles
+    let backgroundTasks: BackgroundTasks
+
+    private var loaders: LoaderTable { titles.loaders }
+
     /// Stores a file as if it had been downloaded from a URL: either all of it or nothing.
     ///
     /// The file's bytes are sealed, and the file itself is not changed. If the origin can be reached, the length that
@@ -47,5 +52,40 @@ extension Vault {
         progress: @escaping @Sendable (ImportProgress) -> Void
     ) async throws -> ImportReport {
         try await ImportJob(loaders, reference, options, tell: progress).run(source)
+    }
+
+    /// Exports as ``export(_:to:replacing:progress:)-(MediaReference,_,_,_)`` does, for the resource with this URL.
+    public func export(_ url: MediaURL, to path: String, replacing: Bool = false) async throws {
+        try await export(MediaReference(url), to: path, replacing: replacing)
+    }
+
+    /// Writes a resource's plaintext to a file, either completely or not at all.
+    ///
+    /// A title of several resources becomes a folder that plays without the vault. Its manifest, `index.m3u8` or
+    /// `manifest.mpd`, names files in the same folder. File names are numbers; nothing in a manifest becomes a path. An
+    /// existing folder is never replaced.
+    ///
+    /// Only bytes that the index lists as held are written. No origin is contacted, and this process need not be the
+    /// owner. Only the file's owner can read the file (mode 0600; a folder has mode 0700). It appears under its final
+    /// name only when it is complete and durable. A cancelled export leaves nothing behind.
+    ///
+    /// - Parameters:
+    ///   - reference: the resource to export.
+    ///   - path: the absolute path of the file or folder to create.
+    ///   - replacing: whether to replace an existing file at this path.
+    ///   - progress: called at most ten times a second, and at the end.
+    /// - Throws: ``VaultError`` with code `notHeld` and `firstMissing` if bytes are missing; `integrity` if some are
+    ///   damaged; `invalidArgument` if the file exists; `diskFull` or `storage` if the file cannot be written.
+    public func export(
+        _ reference: MediaReference, to path: String, replacing: Bool = false,
+        progress: (ExportProgress) async -> Void = { _ in }
+    ) async throws {
+        if try await titles.summary(of: reference)?.title != nil {
+            try await TitleExport(loaders: loaders, title: try await loaders.name(reference), path: path)
+                .run(progress: progress)
+        } else {
+            try await ExportJob(loaders: loaders, reference: reference, path: path, replacing: replacing)
+                .run(progress: progress)
+        }
     }
 }

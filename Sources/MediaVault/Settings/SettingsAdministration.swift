@@ -1,13 +1,23 @@
 package import VaultModel
 import VaultStorage
 
-// Offline modes, which decide what may be requested from origins, and what is kept.
-extension Vault {
+/// The settings of a vault: mode, limits, key policy, network, download queue and programs.
+public struct SettingsAdministration: Sendable {
+    let loaders: LoaderTable
+    let downloads: DownloadQueue
+    let quota: QuotaEnforcer
+    /// The network settings in force.
+    let network: NetworkInForce
+
+    private var store: VaultStore { loaders.environment.store }
+    private var pool: BlockingPool { loaders.environment.pool }
+    private var names: ResourceNames { loaders.environment.names }
+
     /// The mode in force: the mode of this run, or else that in the settings, or else ``VaultMode/online``.
     public var mode: VaultMode { loaders.environment.mode.current }
 
     /// Returns the mode in the vault's settings; nil if none is set.
-    public func modeSetting() async throws -> VaultMode? {
+    public func ownMode() async throws -> VaultMode? {
         let store = store
         return try await pool.run { try store.index.settings().mode }
     }
@@ -17,7 +27,7 @@ extension Vault {
     ///
     /// - Throws: ``VaultError`` if it cannot be written, with code `owned` if this process is not the owner.
     public func setMode(_ mode: VaultMode?) async throws {
-        try await changeSettings(mode: .some(mode))
+        try await change(mode: .some(mode))
     }
 
     /// Applies a mode that has already been written to the settings.
@@ -31,68 +41,22 @@ extension Vault {
         downloads.retryRequests()
     }
 
-    /// Returns a resource's own mode; nil if the vault's mode applies.
-    public func mode(of reference: MediaReference) async throws -> VaultMode? {
-        try await summary(of: reference)?.mode
-    }
-
-    /// Sets or removes a resource's own mode.
-    ///
-    /// The change takes effect at once, even for current readers. The mode is removed with the resource. If the vault's
-    /// own mode is stricter, that mode applies; see ``VaultMode``.
-    ///
-    /// - Throws: ``VaultError`` if it cannot be written, with code `owned` if this process is not the owner.
-    public func setMode(_ mode: VaultMode?, for reference: MediaReference) async throws {
-        try requireOwner(to: "changes its modes")
-        let (loader, lease) = try await use(reference)
-        defer { withExtendedLifetime(lease) {} }
-        try await loader.ready()
-        let (record, names, source) = (loader.record, names, loader.urls.current)
-        try await pool.run {
-            if let principal = record.key.principal { try names.note(principal) }
-            try record.setMode(mode, of: source)
-        }
-        loader.change { $0.setMode(own: .some(mode)) }
-        await loader.storeAgain()
-    }
-
-    /// Returns the mode in force for a resource.
-    package func modeInForce(for reference: MediaReference) async -> VaultMode {
-        VaultMode.inForce(vault: mode, own: (try? await mode(of: reference)) ?? nil)
-    }
-
     /// Loads the mode from the settings. If the settings are invalid, the next request for them reports that.
-    func loadModeSetting() async {
-        let setting = try? await modeSetting()
+    func loadMode() async {
+        let setting = try? await ownMode()
         loaders.environment.mode.use(setting ?? nil)
     }
-}
 
-extension Vault {
-    /// Returns the mode as ``mode(of:)-(MediaReference)`` does, for the resource with this URL.
-    public func mode(of url: MediaURL) async throws -> VaultMode? { try await mode(of: MediaReference(url)) }
-
-    /// Sets the mode as ``setMode(_:for:)-(_,MediaReference)`` does, for the resource with this URL.
-    public func setMode(_ mode: VaultMode?, for url: MediaURL) async throws {
-        try await setMode(mode, for: MediaReference(url))
-    }
-}
-
-// Programs that the operator has configured.
-extension Vault {
     /// Returns the programs that the settings name.
     ///
     /// The library does not run these programs; the service and the command do.
     ///
     /// - Throws: ``VaultError`` with code `integrity` if the settings fail authentication.
-    package func programSettings() async throws -> ProgramSettings {
+    package func programs() async throws -> ProgramSettings {
         let store = store
         return try await pool.run { try store.index.settings().programs }
     }
-}
 
-// Storage limits and the key policy.
-extension Vault {
     /// Returns the limits in the vault's settings. The limits in force are in ``VaultStatus/limits``.
     public func limits() async throws -> StorageLimits { try await quota.settings() }
 
@@ -101,7 +65,7 @@ extension Vault {
     /// - Throws: ``VaultError`` with code `invalidArgument` if a limit is negative, or if the size could be kept only
     ///   by removing pinned titles or downloads; `owned` if this process is not the owner.
     public func setLimits(_ limits: StorageLimits) async throws {
-        try await changeSettings(limits: { $0 = limits })
+        try await change(limits: { $0 = limits })
     }
 
     /// Returns the policy that decides which URLs name the same resource.
@@ -118,7 +82,7 @@ extension Vault {
     ///
     /// - Throws: ``VaultError`` if the settings cannot be written, with code `owned` if this process is not the owner.
     public func setKeyPolicy(_ policy: KeyPolicy) async throws {
-        try await changeSettings(policy: { _ in policy })
+        try await change(policy: { _ in policy })
     }
 
     /// Changes several settings together. Either all of them are written, or none.
@@ -132,7 +96,7 @@ extension Vault {
     ///   - mode: the new mode in the settings; nil leaves it unchanged.
     /// - Throws: ``VaultError`` if the settings cannot be written; with code `invalidArgument` in the same cases as
     ///   ``setLimits(_:)``; `owned` if this process is not the owner.
-    package func changeSettings(
+    package func change(
         limits change: (@Sendable (inout StorageLimits) throws -> Void)? = nil,
         policy changePolicy: (@Sendable (_ old: () throws -> KeyPolicy) throws -> KeyPolicy)? = nil,
         network changeNetwork: (@Sendable (_ old: () throws -> NetworkSettings) throws -> NetworkSettings)? = nil,
@@ -140,7 +104,7 @@ extension Vault {
         programs changePrograms: (@Sendable (inout ProgramSettings) throws -> Void)? = nil,
         mode: VaultMode?? = nil
     ) async throws {
-        try requireOwner(to: "changes its settings")
+        try store.requireOwner(to: "changes its settings")
         let (store, names, inForce, ofRun) = (store, names, network, quota.limitsOfRun)
         let queue = downloads
         try await pool.run { [self] in
@@ -192,5 +156,37 @@ extension Vault {
             if let limits { try quota.keep(to: limits) }
         }
         if let mode { await use(mode) }
+    }
+
+    /// Returns the settings of the download queue.
+    ///
+    /// - Throws: ``VaultError`` with code `integrity` if the settings fail authentication.
+    public func downloads() async throws -> DownloadSettings {
+        let store = store
+        return try await pool.run { try store.index.settings().downloads }
+    }
+
+    /// Changes the settings of the download queue, which take effect at once.
+    ///
+    /// - Throws: ``VaultError`` if the settings cannot be written, with code `owned` if this process is not the owner.
+    public func setDownloads(_ downloads: DownloadSettings) async throws {
+        try await change(downloads: { $0 = downloads })
+    }
+
+    /// Returns the settings for reaching origins, such as proxies, trusted certificates and header fields.
+    ///
+    /// - Throws: ``VaultError`` with code `integrity` if the settings cannot be read.
+    public func network() async throws -> NetworkSettings {
+        let store = store
+        return try await pool.run { try store.index.settings().networkSettings() }
+    }
+
+    /// Changes how the vault reaches origins, for all later requests.
+    ///
+    /// A vault with a transport of its own (``VaultOptions/origin``) stores these settings, but does not use them.
+    ///
+    /// - Throws: ``VaultError`` if they cannot be written, with code `owned` if this process is not the owner.
+    public func setNetwork(_ network: NetworkSettings) async throws {
+        try await change(network: { _ in network })
     }
 }

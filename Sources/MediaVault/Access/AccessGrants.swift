@@ -17,8 +17,18 @@ public struct IssuedLinks: Sendable {
     public let paths: [String]
 }
 
-// Tokens, named links and sessions, which can be revoked one by one.
-extension Vault {
+/// The tokens, playback links and sessions of a vault, which can be revoked one by one.
+public struct AccessGrants: Sendable {
+    let grants: GrantTable
+    let tokens: TokenIssuer
+    let titles: Titles
+    let viewers: Viewers
+    let keys: KeyAdministration
+
+    var store: VaultStore { titles.store }
+    var pool: BlockingPool { titles.pool }
+    private var loaders: LoaderTable { titles.loaders }
+
     /// Creates a token for the service's API. The token is valid at once, and survives a restart.
     ///
     /// - Parameters:
@@ -40,7 +50,7 @@ extension Vault {
     package func createToken(
         _ scope: AccessScope, name: String?, expires: Int64?, by holder: TokenAccess?
     ) async throws -> IssuedToken {
-        try requireOwner(to: "creates tokens")
+        try store.requireOwner(to: "creates tokens")
         try requireFuture(expires)
         let (grants, tokens, now) = (grants, tokens, store.index.now())
         return try await pool.run {
@@ -70,22 +80,22 @@ extension Vault {
     package func createLinks(
         named name: String, to references: [MediaReference], expires: Int64?, by holder: TokenAccess?
     ) async throws -> IssuedLinks {
-        try requireOwner(to: "creates named links")
+        try store.requireOwner(to: "creates named links")
         try requireFuture(expires)
         let (grants, tokens, now) = (grants, tokens, store.index.now())
         // A named link never leads to another named link, because that one could be revoked separately.
         let targets = references.map { tokens.resolvingPlaybackLinks($0) }
         // Reject unusable references before anything is written.
         for target in targets { _ = try await playbackPath(for: target, expires: expires ?? Capability.never) }
-        var titles: [TitleID] = []
+        var linked: [TitleID] = []
         for target in targets.prefix(AccessGrant.LinkedResources.maxTitles) {
-            titles.append(try await titleID(of: target))
+            linked.append(try await titles.titleID(of: target))
         }
         guard let first = targets.first else {
             throw VaultError(.invalidArgument, "links need at least one title; name some")
         }
         let resources = AccessGrant.LinkedResources(
-            url: "\(first.url)", count: targets.count, titles: titles)
+            url: "\(first.url)", count: targets.count, titles: linked)
         return try await pool.run {
             let grant = try grants.issue(.links(resources), name: name, expires: expires, era: tokens.era)
             let paths = try targets.map {
@@ -102,7 +112,7 @@ extension Vault {
     ///   cannot be read.
     public func namedLinks(to reference: MediaReference) async throws -> [AccessGrant] {
         let target = tokens.resolvingPlaybackLinks(reference)
-        let (title, url) = (try await titleID(of: target), "\(target.url)")
+        let (title, url) = (try await titles.titleID(of: target), "\(target.url)")
         return issuedLinks.filter { grant in
             guard case .links(let resources) = grant.kind else { return false }
             return resources.lead(to: title, at: url)
@@ -144,7 +154,7 @@ extension Vault {
     ///   change cannot be written.
     @discardableResult
     public func revoke(_ revoked: [AccessGrant], isAll: Bool = false) async throws -> Int {
-        try requireOwner(to: "revokes tokens and links")
+        try store.requireOwner(to: "revokes tokens and links")
         let grants = grants
         return try await pool.run { try grants.revoke(revoked.map(\.id), isAll: isAll) }
     }
@@ -155,9 +165,31 @@ extension Vault {
     /// - Returns: the number of grants that had not been revoked before.
     /// - Throws: the errors of ``revoke(_:isAll:)``.
     package func revokeAll(_ family: AccessGrant.Family) async throws -> Int {
-        try requireOwner(to: "revokes tokens and links")
+        try store.requireOwner(to: "revokes tokens and links")
         if family == .sessions { grants.endSignIns(of: nil) }
         return try await revoke(issued(family), isAll: true)
+    }
+
+    /// Returns the path and query of a playback link for a reference, as
+    /// ``TokenIssuer/playbackPath(for:expires:)-(MediaReference,_)`` does.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if no link can name the title with the reference's id. A
+    ///   link contains the title's URL, and the key policy may have been changed to give that URL another name.
+    package func playbackPath(for reference: MediaReference, expires: Int64) async throws -> String {
+        let path = try tokens.playbackPath(for: reference, expires: expires)
+        // A caller who requests a link to a title that was just removed wants the title back.
+        let removed = loaders.environment.removed
+        if !removed.isEmpty { removed.end(try await loaders.name(reference).id) }
+        guard let id = reference.titleID else { return path }
+        var linked = reference
+        (linked.titleID, linked.stored) = (nil, nil)
+        guard try await loaders.name(linked).id == loaders.name(reference).id else {
+            throw VaultError(
+                .invalidArgument,
+                "no link can name the title with the id \(id), because the key policy has changed since it was stored; "
+                    + "change it back, or fetch the title's URL again")
+        }
+        return path
     }
 
     /// Returns the path and query of a playback link that ends with the token or session with which it was created.
@@ -177,7 +209,7 @@ extension Vault {
         for reference: MediaReference, _ hidden: HiddenTitle, expires: Int64, endingWith access: TokenAccess?
     ) async throws -> String {
         let path = try await playbackPath(for: reference, expires: expires, endingWith: access)
-        let isDASH = try await summary(of: reference)?.manifestKind == .dash
+        let isDASH = try await titles.summary(of: reference)?.manifestKind == .dash
         return try HiddenLinks(tokens.keyring).path(for: path, hidden, leadsOn: isDASH)
     }
 
