@@ -23,24 +23,30 @@ let commit = (Context.environment["MEDIAVAULT_COMMIT"] ?? "").filter { character
 
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
-let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
-let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
-let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
-let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
-let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
-let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
-let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
-let nioHTTPTypes = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
-let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
-let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
-let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
-let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
-let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
-let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
-let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
+
+/// A product that only the service and the command need: without the trait, SwiftPM does not even resolve its package.
+func service(_ name: String, _ package: String) -> Target.Dependency {
+    .product(name: name, package: package, condition: .when(traits: ["Service"]))
+}
+
+let hummingbird = service("Hummingbird", "hummingbird")
+let nioCore = service("NIOCore", "swift-nio")
+let nioHTTP1 = service("NIOHTTP1", "swift-nio")
+let nioEmbedded = service("NIOEmbedded", "swift-nio")
+let nioPosix = service("NIOPosix", "swift-nio")
+let hummingbirdCore = service("HummingbirdCore", "hummingbird")
+let nioSSL = service("NIOSSL", "swift-nio-ssl")
+let nioHTTPTypes = service("NIOHTTPTypes", "swift-nio-extras")
+let httpTypes = service("HTTPTypes", "swift-http-types")
+let logging = service("Logging", "swift-log")
+let metrics = service("CoreMetrics", "swift-metrics")
+let lifecycle = service("ServiceLifecycle", "swift-service-lifecycle")
+let signals = service("UnixSignals", "swift-service-lifecycle")
+let arguments = service("ArgumentParser", "swift-argument-parser")
+let subprocess = service("Subprocess", "swift-subprocess")
 let systemPackage = Target.Dependency.product(
-    name: "SystemPackage", package: "swift-system", condition: .when(platforms: [.linux]))
+    name: "SystemPackage", package: "swift-system", condition: .when(platforms: [.linux], traits: ["Service"]))
 
 let package = Package(
     name: "MediaVault",
@@ -48,6 +54,10 @@ let package = Package(
     products: [
         .library(name: "MediaVault", targets: ["MediaVault"]),
         .executable(name: "mediavault", targets: ["VaultCommand"]),
+    ],
+    traits: [
+        .default(enabledTraits: ["Service"]),
+        .trait(name: "Service", description: "The HTTP service and the command: an app takes the library without them"),
     ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
