@@ -109,12 +109,16 @@ require_schemathesis() {
 # Prints the commit of the checkout, with -dirty if files differ from it; nothing outside a checkout.
 commit() { git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null || true; }
 
-# Builds the command. On Linux it contains Swift's libraries, and so runs where Swift is not installed, too.
+# Builds the command, of the packages' versions that were tested. On Linux it contains Swift's libraries, and so runs where
+# Swift is not installed, too.
 build_release() {
     local options=()
+    require_tools python3
     [[ $(uname) == Darwin ]] || options=(--static-swift-stdlib)
     [[ -x .build/release/mediavault ]] ||
         echo "Building. The first build takes several minutes; its log is .build/release.log."
+    quietly .build/versions.log Scripts/check-versions --use ||
+        fatal "the packages do not have the versions that were tested: see .build/versions.log"
     MEDIAVAULT_COMMIT=$(commit) quietly .build/release.log \
         swift build -c release --product mediavault ${options[@]+"${options[@]}"} ||
         fatal "the build failed: see .build/release.log"

@@ -38,6 +38,11 @@ class Build:
         return os.path.join(self.folder, self.configuration)
 
     @property
+    def packages(self):
+        """The command that resolves the versions that were tested."""
+        return (sys.executable, "Scripts/check-versions", "--use", "--scratch-path", self.folder)
+
+    @property
     def command(self):
         return ("swift", "build", "--build-tests", *self.options, "--explicit-target-dependency-import-check", "error")
 
@@ -79,7 +84,8 @@ def by_day(build, times, jobs, is_quick, is_packaged):
     """Returns the parts of a run by day. If `is_packaged`, the end-to-end tests use the command that a package has."""
     python = sys.executable
     parts = [
-        Part("build", build.command, nothing_counted),
+        Part("build-packages", build.packages, nothing_counted),
+        Part("build", build.command, nothing_counted, after=("build-packages",)),
         Part("format", ("swift", "format", "lint", "--strict", "--recursive", "--parallel", "Package.swift", "Sources",
                         "Tests"), counts.tool),
         Part("shell", ("shellcheck", "--external-sources", *SHELL_SCRIPTS), counts.tool),
@@ -94,7 +100,8 @@ def by_day(build, times, jobs, is_quick, is_packaged):
     needs, binary = ("build",), os.path.join(build.products, "mediavault")
     if is_packaged:
         needs, binary = ("build", "build-release"), ".build/release/mediavault"
-        parts.append(Part("build-release", ("bash", "-c", ". Scripts/packages.sh && build_release"), nothing_counted))
+        parts.append(Part("build-release", ("bash", "-c", ". Scripts/packages.sh && build_release"), nothing_counted,
+                          after=("build-packages",)))
     if not is_quick:
         parts += [
             end_to_end(binary, jobs, "end-to-end", "--beside", after=needs, places=2),
@@ -106,7 +113,7 @@ def by_day(build, times, jobs, is_quick, is_packaged):
 def in_debug(times):
     """Returns the parts that run the Swift tests once more as `swift test` builds them, without optimization."""
     build = Build(is_debug=True)
-    return [Part("build-debug", build.command, nothing_counted),
+    return [Part("build-debug", build.command, nothing_counted, after=("build-packages",)),
             swift_tests(build, times, "swift-debug", after=("build-debug",))]
 
 
