@@ -95,6 +95,7 @@ def by_day(build, times, jobs, is_quick, is_packaged):
         Part("reproductions", ("Tests/Reproductions/run",), counts.tool),
         Part("versions", (python, "Scripts/check-versions"), counts.tool, after=("build",)),
         Part("documentation", (python, "Scripts/docs", build.products), counts.tool, after=("build",)),
+        Part("consumer", (python, "Tests/Consumer/check.py"), counts.tool),
         Part("snippets", (python, "Tests/Snippets/check.py", build.products), counts.tool, after=("build",)),
         swift_tests(build, times),
     ]
