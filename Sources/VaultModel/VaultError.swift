@@ -1,3 +1,5 @@
+public import Foundation
+
 /// An error, classified by what the caller can do next.
 ///
 /// The message states what happened, what it happened to, and what to do. It never contains keys, tokens, URL queries,
@@ -194,6 +196,11 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// The message.
     public var description: String { message }
+}
+
+extension VaultError: LocalizedError {
+    /// The message, so that `localizedDescription` does not hide it behind the type's name.
+    public var errorDescription: String? { message }
 }
 
 extension VaultError {

@@ -10,3 +10,4 @@ var place: VaultPlace { given() }
 var vault: Vault { given() }
 var film: MediaURL { given() }
 var master: MediaURL { given() }
+var keychainItem: [UInt8] { given() }

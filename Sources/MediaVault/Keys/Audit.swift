@@ -26,7 +26,8 @@ extension KeyAdministration {
     /// - Throws: the errors of ``Vault/open(_:unlock:options:)`` if the keyring does not open; ``VaultError`` with code
     ///   `storage` if the log cannot be read.
     public static func audit(_ place: VaultPlace, unlock: Unlock?) async throws -> AuditReport {
-        try await BlockingPool.shared.run {
+        try place.requireAbsolute()
+        return try await BlockingPool.shared.run {
             let keyring = try unlock.map { unlock in
                 let secret = try unlock.secret()
                 return try KeyringReader.unlock(KeyringFile.read(place.keyring), with: secret)

@@ -23,7 +23,8 @@ extension KeyAdministration {
     /// - Throws: ``VaultError`` with code `owned` if another process owns the vault; `noVault` if the vault or the
     ///   backup does not exist; `wrongKey`, `damagedKeyring` or `tamperedKeyring` if the backup does not open;
     ///   `foreignKeyring` if it belongs to another vault; `olderKeyring` if restoring it needs `force`, or if it opens
-    ///   nothing; `inUse` if the kept slots leave no slot free; `storage`.
+    ///   nothing; `inUse` if the kept slots leave no slot free; `invalidArgument` if a path of the place is relative;
+    ///   `storage`.
     public static func restore(
         _ place: VaultPlace, from file: String, unlock: Unlock, adding way: NewSlot? = nil,
         keepingSlots: Bool = true, force: Bool = false
@@ -38,6 +39,7 @@ extension KeyAdministration {
         _ place: VaultPlace, from file: String, _ unlock: Unlock, _ way: NewSlot?, _ force: Bool,
         _ fileSystem: any FileSystem, keepingSlots: Bool = true
     ) throws -> RestoreReport {
+        try place.requireAbsolute()
         guard fileSystem.exists(place.folder) else { throw VaultStore.absence(at: place.folder) }
         let lock = try VaultLock(folder: place.folder)
         let needs = try KeyringRequirements.read(vault: place.folder)

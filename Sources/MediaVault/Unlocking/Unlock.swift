@@ -10,6 +10,9 @@ public enum Unlock: Sendable {
     case passphraseFile(path: String, allowLoose: Bool = false)
     /// A typed passphrase.
     case passphrase(Passphrase)
+    /// A key in hand, such as one from the keychain of the platform. In the keyring, its slot is one of a command,
+    /// because a program supplies the key.
+    case key(UnlockKey)
     /// A shell command that prints the key: 32 raw bytes, 64 hex digits or 44 base64 characters.
     case keyCommand(String)
     /// A credential from the service manager: a file of exactly 32 raw bytes, given by its absolute path within
@@ -22,14 +25,20 @@ public enum Unlock: Sendable {
         case .keyFile(let path, let allowLoose): .key(try KeyFile.readKey(path, allowLoose: allowLoose))
         case .passphraseFile(let path, let allowLoose): try KeyFile.readPassphrase(path, allowLoose: allowLoose)
         case .passphrase(let passphrase): try passphrase.secret()
+        case .key(let key): try key.secret()
         case .keyCommand(let command): .key(try KeyCommand.key(command))
         case .credential(let path): .key(try KeyFile.readCredential(path))
         }
     }
 
-    /// Wipes a typed passphrase. Keyrings that it has opened stay open. The other cases contain no secret.
+    /// Wipes a typed passphrase, or a key in hand. Keyrings that it has opened stay open. The other cases contain no
+    /// secret.
     public func forget() {
-        if case .passphrase(let passphrase) = self { passphrase.forget() }
+        switch self {
+        case .passphrase(let passphrase): passphrase.forget()
+        case .key(let key): key.forget()
+        case .keyFile, .passphraseFile, .keyCommand, .credential: break
+        }
     }
 
     /// Creates the key file for a new slot if the file is missing, and returns whether it was created. Blocks.
@@ -37,6 +46,10 @@ public enum Unlock: Sendable {
     func createKeyFile() throws -> Bool {
         let files = PosixFileSystem()
         guard case .keyFile(let path, _) = self, !files.exists(path) else { return false }
+        guard path.hasPrefix("/") else {
+            throw VaultError(
+                .invalidArgument, "the path of the new key file, \(path), is relative; give an absolute one")
+        }
         try files.createFolders(above: path)
         try KeyFile.make(path)
         return true
@@ -47,7 +60,7 @@ public enum Unlock: Sendable {
         switch self {
         case .keyFile: .keyFile
         case .passphraseFile, .passphrase: .passphrase
-        case .keyCommand: .command
+        case .keyCommand, .key: .command
         case .credential: .credential
         }
     }
@@ -59,7 +72,7 @@ public enum Unlock: Sendable {
     package var path: String? {
         switch self {
         case .keyFile(let path, _), .passphraseFile(let path, _), .credential(let path): path
-        case .passphrase, .keyCommand: nil
+        case .passphrase, .key, .keyCommand: nil
         }
     }
 }

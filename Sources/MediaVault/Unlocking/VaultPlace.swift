@@ -14,10 +14,18 @@ public struct VaultPlace: Hashable, Sendable {
     /// The absolute path of the keyring file. Without it, a copy of the folder opens nothing.
     public var keyring: String
 
-    /// Creates a place; both paths must be absolute.
+    /// Creates a place. Both paths must be absolute: what uses the place refuses a relative one, with the code
+    /// `invalidArgument`, because it would mean another vault after the working folder has changed.
     public init(folder: String, keyring: String) {
         self.folder = folder
         self.keyring = keyring
+    }
+
+    /// Requires that both paths are absolute.
+    func requireAbsolute() throws {
+        for (path, what) in [(folder, "vault's folder"), (keyring, "keyring")] where !path.hasPrefix("/") {
+            throw VaultError(.invalidArgument, "the path of the \(what), \(path), is relative; give an absolute one")
+        }
     }
 }
 
@@ -26,8 +34,9 @@ extension VaultPlace {
     /// Checks that the folder contains a vault. This needs no key.
     ///
     /// - Throws: ``VaultError`` with code `noVault` if it does not; `storage` if the folder cannot be read; `integrity`
-    ///   if the vault has lost its index.
+    ///   if the vault has lost its index; `invalidArgument` if a path is relative.
     public func requireVault() async throws {
+        try requireAbsolute()
         try await BlockingPool.shared.run {
             guard VaultStore.exists(at: folder) else { throw VaultStore.absence(at: folder) }
         }
@@ -52,9 +61,10 @@ extension VaultPlace {
 
     /// Checks that the keyring file exists. This needs no key.
     ///
-    /// - Throws: ``VaultError`` with code `noVault`. Its message says whether the vault is missing as well, or was
-    ///   destroyed.
+    /// - Throws: ``VaultError`` with code `noVault`, whose message says whether the vault is missing as well, or was
+    ///   destroyed; `invalidArgument` if a path is relative.
     public func requireKeyring() async throws {
+        try requireAbsolute()
         try await BlockingPool.shared.run {
             guard !PosixFileSystem().exists(keyring) else { return }
             throw absenceOfKeyring()

@@ -9,6 +9,7 @@ extension Vault {
 
     /// Unlocks a vault's keyring, and opens its store. With a passphrase, this takes most of a second.
     static func openStore(_ place: VaultPlace, _ unlock: Unlock, _ options: VaultOptions) async throws -> VaultStore {
+        try place.requireAbsolute()
         func open() async throws -> VaultStore {
             let keyring = try await unlocked(place, unlock, isReader: options.access == .reader)
             return try await openStore(place.folder, keyring, options)
@@ -77,6 +78,7 @@ extension Vault {
     private static func make(
         _ place: VaultPlace, _ unlock: Unlock, _ strength: PassphraseStrength, _ reusesKeyring: Bool
     ) throws -> InitializationReport {
+        try place.requireAbsolute()
         let files = PosixFileSystem()
         // Check this before anything is created, because a new keyring would not open a vault that only lost its index.
         guard !VaultStore.hasLostIndex(at: place.folder) else { throw VaultStore.absence(at: place.folder) }
@@ -175,6 +177,7 @@ extension Vault {
     public static func rebuildIndex(
         _ place: VaultPlace, unlock: Unlock, evenIfSound: Bool = false, progress: (Double) async -> Void = { _ in }
     ) async throws -> RebuildReport {
+        try place.requireAbsolute()
         let pool = BlockingPool.shared
         let rebuild = try await pool.run {
             let keyring = try KeyringReader.unlock(KeyringFile.read(place.keyring), with: unlock.secret())

@@ -160,8 +160,8 @@ public final class Vault: Sendable {
     /// opening takes most of a second.
     ///
     /// - Throws: ``VaultError`` with code `noVault`, `owned`, `wrongKey`, `looseKeyFile`, `damagedKeyring`,
-    ///   `tamperedKeyring`, `foreignKeyring`, `olderKeyring`, `integrity` or `storage`; `invalidArgument` if a size
-    ///   limit could be kept only by removing what no limit may remove.
+    ///   `tamperedKeyring`, `foreignKeyring`, `olderKeyring`, `integrity` or `storage`; `invalidArgument` if a path
+    ///   is relative, or if a size limit could be kept only by removing what no limit may remove.
     public static func open(
         _ place: VaultPlace, unlock: Unlock, options: VaultOptions = VaultOptions()
     ) async throws -> Vault {

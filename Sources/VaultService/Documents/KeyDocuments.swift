@@ -98,7 +98,7 @@ struct SlotDocument: Codable, Hashable, Sendable {
         case .unlock(.credential(let path)):
             self.init("credential", name: String(path.split(separator: "/").last ?? ""))
         case .credential(let name): self.init("credential", name: name.text)
-        case .unlock(.passphrase), .unlock(.keyCommand): throw SlotKey.unfound
+        case .unlock(.passphrase), .unlock(.key), .unlock(.keyCommand): throw SlotKey.unfound
         }
     }
 

@@ -12,7 +12,7 @@ package enum SlotKey: Sendable {
     package var isFoundByOthers: Bool {
         switch self {
         case .unlock(.keyFile), .unlock(.passphraseFile), .unlock(.credential), .credential: true
-        case .unlock(.passphrase), .unlock(.keyCommand): false
+        case .unlock(.passphrase), .unlock(.key), .unlock(.keyCommand): false
         }
     }
 
