@@ -79,7 +79,7 @@ class Packs(VaultCase):
         vault.result("verify")
         refused = vault.run("pin", self.origin.url(f"{FOLDER}/0.ts"))
         self.assertEqual(refused.returncode, 2, refused.stderr)
-        self.assertIn(b"give the title in its place", refused.stderr)
+        self.assertIn(b"name the title instead", refused.stderr)
 
     def test_speed(self):
         """The time in which these are fetched, without a bound, because it depends on the machine"""

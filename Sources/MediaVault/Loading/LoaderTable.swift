@@ -304,10 +304,7 @@ final class LoaderTable: Sendable {
             let hasRows = try store.index.resources.has(id)
             return (hasRows, try !hasRows && store.index.resources.find(id) != nil)
         }
-        guard !isPacked else {
-            throw VaultError(
-                .invalidArgument, "\(resource.reference.url) is stored together with its title; name the title instead")
-        }
+        guard !isPacked else { throw resource.reference.packed }
         guard hasRows else { throw resource.reference.notHeld }
     }
 

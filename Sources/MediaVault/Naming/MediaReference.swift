@@ -90,6 +90,18 @@ extension MediaReference {
         VaultError(.notHeld, "the vault does not have \(url); give a title that it has", hint: .listTitles)
     }
 
+    /// The error to throw if the header fields stand for a user other than the one for whom the resource was stored.
+    package var heldForAnother: VaultError {
+        VaultError(
+            .notHeld,
+            "the header fields stand for another user than the one whom the title was stored for; give its URL")
+    }
+
+    /// The error to throw if the reference names a small file in the pack of a title.
+    package var packed: VaultError {
+        VaultError(.invalidArgument, "\(url) is stored together with its title; name the title instead")
+    }
+
     private static func check(_ contentID: String) throws {
         guard (1...maxContentIDBytes).contains(contentID.utf8.count),
             !contentID.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })

@@ -104,9 +104,7 @@ final class ResourceNames: Sendable {
         if let identity = Identity.bytes(of: reference.fields),
             store.keyring.principal(identity, locator: locator) != stored.key.principal
         {
-            throw VaultError(
-                .notHeld,
-                "the header fields stand for another user than the one whom the title was stored for; give its URL")
+            throw reference.heldForAnother
         }
         return stored.key
     }

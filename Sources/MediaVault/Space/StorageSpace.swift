@@ -59,7 +59,7 @@ public struct StorageSpace: Sendable {
     /// evictions. It ends when the vault is closed.
     public func events() -> AsyncStream<StoreEvent> { quota.events() }
 
-    /// Reports the evictions that have not been reported yet, and ends the streams of ``storeEvents()``.
+    /// Reports the evictions that have not been reported yet, and ends the streams of ``events()``.
     package func endEvents() { quota.end() }
 
     /// Returns the evictions that have not been reported yet, without sending them to the listeners.

@@ -116,7 +116,7 @@ public struct Titles: Sendable {
         return try await summary(of: reference)?.held ?? []
     }
 
-    /// Returns the sources of a resource's latest loaders.answers. Running answers come first, then ended ones, the latest
+    /// Returns the sources of a resource's latest answers. Running answers come first, then ended ones, the latest
     /// first.
     package func lastAnswers(of reference: MediaReference) async throws -> [AnswerTrace] {
         let id = try await loaders.name(reference).id

@@ -86,15 +86,22 @@ extension VaultClient {
 
     /// Returns the id of a title that the vault has.
     ///
-    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not have the title; `invalidArgument` if it is a
-    ///   file in a pack, which has no id.
+    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not have the title, or has it for another user;
+    ///   `invalidArgument` if it is a file in a pack, which has no id, or if another title has the same id, which is
+    ///   rare.
     package func id(of reference: MediaReference) async throws -> TitleID {
         // The header fields may stand for a user other than the one for whom the title was stored.
         if let id = reference.titleID, reference.fields.fields.isEmpty { return id }
-        guard let summary = try await resource(reference) else { throw reference.notHeld }
-        guard let id = summary.id else {
-            throw VaultError(
-                .invalidArgument, "\(reference) is one of the small files of a title; give the title in its place")
+        guard let summary = try await resource(reference) else {
+            throw reference.titleID == nil ? reference.notHeld : reference.heldForAnother
+        }
+        guard let id = summary.id else { throw reference.packed }
+        // Of a part and a title with the same id, the id would name the title.
+        guard let named = try await resource(self.reference(of: id, fields: HeaderFields())) else {
+            throw reference.notHeld
+        }
+        guard named.url == summary.url, named.contentID == summary.contentID else {
+            throw VaultError(.invalidArgument, "another title has the id \(id), too; remove one of the two")
         }
         return id
     }
