@@ -19,11 +19,7 @@ public struct Titles: Sendable {
 
     /// Returns a summary of what the vault holds of a resource; nil if the vault does not know the resource.
     public func summary(of reference: MediaReference) async throws -> ResourceSummary? {
-        let store = store
-        let id = try await loaders.name(reference).id
-        return try await pool.run {
-            try store.summary(of: id)
-        }
+        try await summary(of: loaders.name(reference).id)
     }
 
     /// Returns the summary as ``summary(of:)-(MediaReference)`` does, for the resource with this URL.

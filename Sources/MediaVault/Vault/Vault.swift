@@ -365,9 +365,6 @@ public final class Vault: Sendable {
         try await loaders.use(reference)
     }
 
-    /// Returns the loader of a resource if the resource is in use, or was used recently.
-    func loader(of id: ResourceID) -> ResourceLoader? { loaders.loader(of: id) }
-
     /// Names the resource to which a reference leads.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if the reference cannot be used; `closed` if the vault is

@@ -97,10 +97,8 @@ extension VaultClient {
         }
         guard let id = summary.id else { throw reference.packed }
         // Of a part and a title with the same id, the id would name the title.
-        guard let named = try await resource(self.reference(of: id, fields: HeaderFields())) else {
-            throw reference.notHeld
-        }
-        guard named.url == summary.url, named.contentID == summary.contentID else {
+        let named = try await self.reference(of: id, fields: HeaderFields())
+        guard try named.url == MediaURL(summary.url), named.contentID == summary.contentID else {
             throw VaultError(.invalidArgument, "another title has the id \(id), too; remove one of the two")
         }
         return id
