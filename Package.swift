@@ -96,8 +96,12 @@ let package = Package(
             swiftSettings: settings),
         .target(name: "VaultFetch", dependencies: ["CCurl", "VaultModel"], swiftSettings: settings),
         .target(
-            name: "MediaVault",
+            name: "VaultCache",
             dependencies: ["VaultModel", "VaultManifest", "VaultCrypto", "VaultStorage", "VaultFetch", deque],
+            swiftSettings: settings),
+        .target(
+            name: "MediaVault",
+            dependencies: ["VaultCache", "VaultModel", "VaultManifest", "VaultCrypto", "VaultStorage", "VaultFetch"],
             swiftSettings: settings),
         .target(
             name: "VaultService",
@@ -155,10 +159,16 @@ let package = Package(
             dependencies: ["CCurl", "SeededRandom", "VaultFetch", "VaultModel", "OriginTestSupport"],
             swiftSettings: testSettings),
         .testTarget(
+            name: "VaultCacheTests",
+            dependencies: [
+                "SeededRandom", "VaultCache", "VaultFetch", "VaultModel", "VaultStorage", "VaultTestSupport",
+            ],
+            swiftSettings: testSettings),
+        .testTarget(
             name: "MediaVaultTests",
             dependencies: [
-                "CSodium", "MediaVault", "SeededRandom", "VaultStorage", "VaultCrypto", "VaultFetch", "VaultModel",
-                "OriginTestSupport", "VaultTestSupport", grdb,
+                "CSodium", "MediaVault", "SeededRandom", "VaultCache", "VaultStorage", "VaultCrypto", "VaultFetch",
+                "VaultModel", "OriginTestSupport", "VaultTestSupport", grdb,
             ],
             resources: [.copy("GoldenVault"), .copy("GoldenVault6")], swiftSettings: testSettings),
         .testTarget(

@@ -32,7 +32,7 @@ struct FolderTests {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         try (lines + ["}", ""]).joined(separator: "\n").write(
             to: folder.appending(path: "folders.dot"), atomically: true, encoding: .utf8)
-        #expect(lines.contains { $0.hasPrefix("    \"MediaVault/Reading\" -> \"MediaVault/Loading\"") })
+        #expect(lines.contains { $0.hasPrefix("    \"VaultCache/Reading\" -> \"VaultCache/RangeLoader\"") })
     }
 
     @Test("The parser finds what a file declares and what it uses")

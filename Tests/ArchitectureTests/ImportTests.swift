@@ -15,8 +15,12 @@ struct ImportTests {
             "Darwin",
         ],
         "VaultFetch": ["VaultModel", "CCurl", "Foundation", "Synchronization", "Glibc", "Darwin"],
-        "MediaVault": [
+        "VaultCache": [
             "VaultModel", "VaultManifest", "VaultCrypto", "VaultStorage", "VaultFetch", "DequeModule", "Dispatch",
+            "Foundation", "Synchronization", "Glibc", "Musl", "Darwin",
+        ],
+        "MediaVault": [
+            "VaultModel", "VaultManifest", "VaultCrypto", "VaultStorage", "VaultFetch", "VaultCache",
             "Foundation", "Synchronization", "Glibc", "Musl", "Darwin",
         ],
         "VaultService": [

@@ -10,10 +10,10 @@ struct TypeTests {
     private static let tooLarge: [String: Size] = [
         "MediaVault.DownloadQueue": Size(54, in: 4),
         "MediaVault.KeyAdministration": Size(44, in: 8),
-        "MediaVault.LoaderState": Size(77, in: 7),
-        "MediaVault.ResourceLoader": Size(105, in: 13),
         "MediaVault.TokenIssuer": Size(30, in: 4),
         "MediaVault.Viewers": Size(42, in: 5),
+        "VaultCache.LoaderState": Size(77, in: 7),
+        "VaultCache.ResourceLoader": Size(105, in: 12),
         "VaultCrypto.Keyring": Size(37, in: 4),
         "VaultManifest.DASHManifest": Size(19, in: 4),
         "VaultManifest.MarkupElement": Size(13, in: 6),

@@ -1,3 +1,4 @@
+import VaultCache
 import VaultManifest
 public import VaultModel
 import VaultStorage

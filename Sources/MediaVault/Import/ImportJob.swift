@@ -1,3 +1,4 @@
+import VaultCache
 import VaultModel
 import VaultStorage
 
@@ -41,7 +42,7 @@ final class ImportJob: Sendable {
         let (loader, lease) = try loaders.use(resource)
         defer { withExtendedLifetime(lease) {} }
         try await loader.ready()
-        guard loader.look({ $0.mode }) != .noStore else {
+        guard loader.mode != .noStore else {
             throw VaultError(
                 .storage, "\(loader.url) cannot be stored in mode no-store; change its mode or the vault's")
         }

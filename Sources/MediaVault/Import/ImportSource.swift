@@ -1,4 +1,5 @@
 import Foundation
+import VaultCache
 import VaultModel
 import VaultStorage
 

@@ -1,3 +1,4 @@
+import VaultCache
 package import VaultCrypto
 import VaultModel
 import VaultStorage

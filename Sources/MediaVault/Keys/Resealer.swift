@@ -1,3 +1,4 @@
+import VaultCache
 import VaultModel
 import VaultStorage
 
@@ -288,25 +289,5 @@ struct SegmentResealer: Sendable {
         } catch {
             return .failed(error)
         }
-    }
-}
-
-extension ResourceLoader {
-    /// Returns whether a closed segment can be replaced. It can if the loader knows the segment at this length, or if
-    /// no fetch is running, but not while segments are being joined, because the index may then name a segment that the
-    /// loader does not know yet.
-    func canReplace(_ segment: SegmentDescription) -> Bool {
-        guard !joining.withLock(\.isRunning) else { return false }
-        return look { $0.map.length(of: segment.id) == segment.length } || !isFetching
-    }
-
-    /// Redirects readers to new segments with the same bytes. A reader that uses an old segment either still has it
-    /// open or looks up its position again.
-    func exchange(_ old: [SegmentDescription], for new: [SegmentDescription]) {
-        change { state in
-            state.map.exchange(old.map(\.id), for: new)
-            return Effects()
-        }
-        for segment in old { opened.drop(segment.id) }
     }
 }

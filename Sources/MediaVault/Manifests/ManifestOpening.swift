@@ -1,3 +1,4 @@
+import VaultCache
 import VaultCrypto
 import VaultFetch
 import VaultManifest
@@ -33,7 +34,7 @@ struct ManifestOpening: Sendable {
             // The copy does not count if the playlist that names this one now defines other variables.
             return try await current(copy.variables == scope.variables ? copy : nil)
         }
-        let isUnknown = loader.look { $0.information == nil && $0.mode.allowsRequests }
+        let isUnknown = loader.status.information == nil && !loader.isOffline
         if isUnknown, url.query != nil, playback.isLikelyLive(url) { return try await current(nil) }
         return try await stored()
     }
@@ -87,7 +88,7 @@ struct ManifestOpening: Sendable {
 
     /// Discards what was stored instead of a manifest, so that the next request asks the origin.
     private func reject() async {
-        guard loader.forgetUnusable(), loader.look(\.readers.isEmpty), loader.store.isOwner else { return }
+        guard loader.forgetUnusable(), !loader.status.hasReaders, loader.store.isOwner else { return }
         // Even if it cannot be removed, the next request asks the origin.
         try? await playback.removeIfOnlyPlayed(resource)
     }
@@ -100,7 +101,7 @@ struct ManifestOpening: Sendable {
         guard let held = loader.record.title?.heldPart(of: manifest),
             held.references.count < manifest.references.count
         else { return nil }
-        let (mode, patience) = loader.look { ($0.mode, $0.retry.policy.staleTimeLimit) }
+        let (mode, patience) = (loader.status.mode, loader.status.retryPolicy.staleTimeLimit)
         guard mode.allowsRequests, mode != .preferVault, staleness == nil else { return held }
         return try await loader.isProvided(within: patience) ? nil : held
     }
@@ -137,7 +138,7 @@ struct ManifestOpening: Sendable {
     /// Returns a live manifest in its current version at the origin, or the copy while that is useful.
     private func current(_ copy: LiveManifest?) async throws -> PlayableManifest? {
         if let copy, copy.isRecent(now: .now) { return try await give(copy) }
-        guard loader.look({ $0.mode.allowsRequests }) else {
+        guard !loader.isOffline else {
             guard let copy, copy.isOfUse(now: .now) else { throw MediaReader.hole(at: 0, isDamage: false) }
             return try await give(copy, staleness: .offline)
         }
@@ -176,7 +177,7 @@ struct ManifestOpening: Sendable {
     /// - Throws: ``OriginFailure``; `TooSlow` if the origin is slow and there is a copy to serve instead.
     private func ask(_ copy: LiveManifest?) async throws -> LiveManifest? {
         guard let copy, copy.isOfUse(now: .now) else { return try await request(unless: copy) }
-        let limit = loader.look { $0.retry.policy.revalidationTimeLimit }
+        let limit = loader.status.retryPolicy.revalidationTimeLimit
         return try await loader.contact.within(limit) { try await request(unless: copy) }
     }
 
@@ -234,7 +235,7 @@ struct ManifestOpening: Sendable {
     /// its own remains stored.
     private func keepLive(_ copy: LiveManifest) async throws -> LiveManifest {
         playback.keep(copy, of: id, at: url)
-        guard loader.look({ $0.mode.allowsRequests && $0.readers.isEmpty }), loader.store.isOwner else { return copy }
+        guard !loader.isOffline, !loader.status.hasReaders, loader.store.isOwner else { return copy }
         try await playback.removeIfOnlyPlayed(resource)
         return copy
     }

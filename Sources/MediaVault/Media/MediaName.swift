@@ -1,3 +1,4 @@
+import VaultCache
 import VaultModel
 
 /// Finds a title's name within its media: `TIT2` of an ID3 tag (ID3v2.2 to 2.4), or `©nam` in the `moov` box of MP4

@@ -1,3 +1,4 @@
+import VaultCache
 import VaultModel
 import VaultStorage
 
@@ -20,7 +21,7 @@ struct FeedCover: Sendable {
     func give(to loader: ResourceLoader) async throws {
         let record = loader.record
         guard loader.store.isOwner, record.lacksCover,
-            loader.look({ $0.mode.allowsRequests && $0.mode.stores })
+            loader.mode.allowsRequests, loader.mode.stores
         else { return }
         guard !pictures.isSlow(picture.url.authority) else { return }
         guard let found = try await pictures.picture(at: picture, fetch: { try await fetch() }) else { return }

@@ -1,3 +1,4 @@
+import VaultCache
 import VaultCrypto
 import VaultModel
 import VaultStorage
@@ -216,7 +217,7 @@ extension BufferedFile {
         while bytes.count < source.length { bytes += try source.bytes(at: Int64(bytes.count), of: store) }
         self.init(
             bytes: bytes, information: source.information,
-            freshness: loader.look(\.freshness) ?? Freshness(HeaderFields(), asked: store.index.now()),
+            freshness: loader.status.freshness ?? Freshness(HeaderFields(), asked: store.index.now()),
             source: loader.urls.current)
     }
 }

@@ -1,3 +1,4 @@
+import VaultCache
 import VaultManifest
 import VaultModel
 import VaultStorage
@@ -176,7 +177,7 @@ final class PartFetcher: Sendable {
             guard let (loader, lease) = try? await loaders.use(reach.reference(to: place)) else { continue }
             defer { withExtendedLifetime(lease) {} }
             try? await loader.ready()
-            if loader.look(\.isHeldWhole) { return [place] }
+            if loader.status.isHeldWhole { return [place] }
         }
         return all.filter { !dead.contains($0.origin) } + all.filter { dead.contains($0.origin) }
     }
@@ -197,7 +198,7 @@ final class PartFetcher: Sendable {
             return try await fetch(number, part, pack, report: report)
         }
         let small: BufferedFile?
-        let isWhole = loader.look(\.isHeldWhole)
+        let isWhole = loader.status.isHeldWhole
         if isWhole {
             small = try await keep(loader)
         } else {
@@ -212,7 +213,7 @@ final class PartFetcher: Sendable {
                 report()
             }
         }
-        return small.map { Int64($0.bytes.count) } ?? loader.look { $0.information?.length ?? 0 }
+        return small.map { Int64($0.bytes.count) } ?? loader.status.information?.length ?? 0
     }
 
     /// Keeps a part that is already held. Its content need not be compared with the origin's, because a manifest would
@@ -264,9 +265,9 @@ extension PartFetcher {
 
     /// Returns the error for a page that is held, whole or in part, in place of a title's part; nil if there is none.
     private func heldPage(_ loader: ResourceLoader) async throws -> VaultError? {
-        guard let information = loader.look({ $0.information }) else { return nil }
+        guard let information = loader.status.information else { return nil }
         if let page = loader.page(information) { return page }
-        let isHeld = loader.look(\.isHeldWhole)
+        let isHeld = loader.status.isHeldWhole
         guard isHeld, (1...ResourceLoader.maxPageBytes).contains(information.length ?? 0) else { return nil }
         return try await loader.pool.run {
             // Bytes that are not durable yet have only just arrived, and were checked on arrival.
@@ -282,7 +283,7 @@ struct TitleOwner: Sendable {
     let loader: ResourceLoader
 
     var url: MediaURL { resource.reference.url }
-    var resourceClass: ResourceClass { loader.look { $0.isPinned } ? .pinned : .download }
+    var resourceClass: ResourceClass { loader.status.isPinned ? .pinned : .download }
 
     /// Downloads one resource over one connection, and records that it belongs to the title.
     func download(

@@ -1,3 +1,4 @@
+import VaultCache
 import VaultManifest
 import VaultModel
 import VaultStorage
@@ -55,8 +56,8 @@ final class TitleJob: Sendable {
         let (loader, lease) = try loaders.use(resource)
         defer { withExtendedLifetime(lease) {} }
         try? await loader.ready()
-        guard !loader.isOffline, loader.look({ $0.readers.isEmpty }),
-            loader.look({ $0.information }).flatMap(loader.refusal) != nil
+        guard !loader.isOffline, !loader.status.hasReaders,
+            loader.status.information.flatMap(loader.refusal) != nil
         else { return }
         _ = try await loaders.removeIfOnlyPlayed(resource, loader)
     }
@@ -178,7 +179,7 @@ final class TitleJob: Sendable {
         variables: [String: String] = [:], fetch: () async throws -> Void
     ) async throws -> HeldManifest? {
         let former = loader.record.representation
-        var isHeldBefore = former != nil && loader.look(\.isHeldWhole)
+        var isHeldBefore = former != nil && loader.status.isHeldWhole
         while true {
             try await fetch()
             let store = loader.store
@@ -273,7 +274,7 @@ final class TitleJob: Sendable {
             let isNew = loader.record.metadata == nil
             let list = try await read(resource, loader, as: .hls, variables: variables) {
                 try await title.download(loader, rate: rate) { _ in }
-                guard options.requiresMedia, let page = loader.look({ $0.information }).flatMap(loader.page) else {
+                guard options.requiresMedia, let page = loader.status.information.flatMap(loader.page) else {
                     return
                 }
                 try? await remove(resource)
@@ -327,7 +328,7 @@ final class TitleJob: Sendable {
             return true
         }
         guard isDue else { return }
-        let (tally, type) = (parts.tally, title.loader.look { $0.information?.type })
+        let (tally, type) = (parts.tally, title.loader.status.information?.type)
         tell(
             DownloadProgress(
                 held: bytes + tally.held, total: tally.total.map { bytes + $0 }, type: type,

@@ -1,3 +1,4 @@
+import VaultCache
 import VaultModel
 import VaultStorage
 
@@ -25,35 +26,6 @@ struct TitleParts: Sendable {
             for loader in changed { loader.record.noteClass(resourceClass, only: nil) }
             return changed
         }
-        for loader in changed {
-            loader.change { state in
-                state.isPinned = resourceClass == .pinned
-                return Effects()
-            }
-        }
-    }
-}
-
-extension ResourceRecord {
-    /// The title whose manifest is this resource; nil if the resource was not fetched as a title.
-    var title: Title? { metadata?.title.flatMap { Title($0) } }
-
-    /// Records that the resource is a part of a title. May block.
-    ///
-    /// - Parameters:
-    ///   - title: the title's manifest.
-    ///   - resourceClass: the title's class, to which the part is raised.
-    func join(_ title: NamedResource, as resourceClass: ResourceClass) throws {
-        guard let resource = stored.withLock({ $0 }) else { return }
-        let isIn = resource.metadata.partOf.contains(title.key.bytes)
-        // A person fetched or pinned the resource before any title named it, perhaps only a moment ago.
-        let isOwn =
-            try resource.metadata.partOf.isEmpty
-            && store.index.resources.find(id).map { $0.resourceClass != .cache } ?? false
-        guard !isIn || (resource.resourceClass != resourceClass && resource.resourceClass != .pinned) else { return }
-        try changeTitles(raisingTo: resourceClass, .join(title.id)) { metadata in
-            if !isIn { metadata.partOf.append(title.key.bytes) }
-            if isOwn { metadata.isOwn = true }
-        }
+        for loader in changed { loader.note(isPinned: resourceClass == .pinned) }
     }
 }

@@ -1,3 +1,4 @@
+import VaultCache
 import VaultModel
 
 /// The recently requested pictures of feeds, of which at most 8 MiB are kept in memory.

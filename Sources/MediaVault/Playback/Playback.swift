@@ -1,3 +1,4 @@
+import VaultCache
 package import VaultModel
 import VaultStorage
 
@@ -98,11 +99,9 @@ package struct Playback: Sendable {
 
     /// Returns all requested bytes if they are held and fresh, and if the resource was read recently; otherwise nil.
     package func held(_ resource: NamedResource, range: RequestedRange) -> HeldMedia? {
-        guard let loader = loaders.loaderInUse(resource.id),
-            let found = loader.look({ $0.held(range, now: store.index.now()) }),
-            loader.mayGive(found.information, for: resource.reference)
-        else { return nil }
-        return HeldMedia(found: found, resource: resource, loader: loader)
+        loaders.loaderInUse(resource.id).flatMap { loader in
+            HeldMedia.find(range, of: resource, in: loader, now: store.index.now())
+        }
     }
 
     /// Opens held bytes into a buffer of the same size, if they form one run in a segment that is already open.
@@ -110,15 +109,10 @@ package struct Playback: Sendable {
     /// - Returns: false if this would have to wait, or if a block does not open. The buffer's content is then
     ///   meaningless, and the cause must be determined with a reader.
     package func open(_ held: HeldMedia, into place: UnsafeMutableRawBufferPointer) -> Bool {
-        let (loader, segment, range) = (held.loader, held.found.segment, held.range)
-        // The buffer belongs to the caller, so its length may differ from the range's.
-        guard held.isOneRun(atMost: place.count), let reader = loader.opened.reader(of: segment.id),
-            let isOpen = try? unsafe reader.open(range, of: segment, into: place, mayWait: false), isOpen
-        else { return false }
+        guard unsafe held.open(into: place) else { return false }
         let now = store.index.now()
-        loader.urls.give(held.resource.reference)
-        noteAccess(of: loader, at: now)
-        loaders.answers.note([ByteTrace(range, .vault)], of: held.resource.id, at: now)
+        noteAccess(of: held.loader, at: now)
+        loaders.answers.note([ByteTrace(held.range, .vault)], of: held.resource.id, at: now)
         return true
     }
 
@@ -129,7 +123,7 @@ package struct Playback: Sendable {
     package func reader(of held: HeldMedia) -> MediaReader? {
         guard names.isCurrent(held.resource), let (loader, lease) = try? loaders.use(held.resource),
             loader === held.loader,
-            let opening = loader.open(held.found)
+            let opening = held.opening()
         else { return nil }
         return reader(opening, of: held.resource.reference, loader, lease)
     }
@@ -138,7 +132,7 @@ package struct Playback: Sendable {
     ///
     /// - Parameter now: the current time, in seconds since 1970.
     func noteAccess(of loader: ResourceLoader, at now: Int64) {
-        guard loader.look({ $0.mode != .noStore }) else { return }
+        guard loader.mode != .noStore else { return }
         accessTimes.note(loader.record.id, hour: now / 3600)
     }
 

@@ -1,3 +1,4 @@
+import VaultCache
 import VaultModel
 import VaultStorage
 

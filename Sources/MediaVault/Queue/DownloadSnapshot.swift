@@ -1,3 +1,4 @@
+import VaultCache
 package import VaultModel
 import VaultStorage
 

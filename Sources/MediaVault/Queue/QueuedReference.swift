@@ -1,3 +1,4 @@
+import VaultCache
 import VaultManifest
 import VaultModel
 import VaultStorage

@@ -1,3 +1,4 @@
+import VaultCache
 package import VaultModel
 import VaultStorage
 
@@ -34,10 +35,7 @@ public struct SettingsAdministration: Sendable {
     func use(_ mode: VaultMode?) async {
         loaders.environment.mode.use(mode)
         let inForce = self.mode
-        for loader in loaders.all {
-            loader.change { $0.setMode(vault: inForce) }
-            await loader.storeAgain()
-        }
+        for loader in loaders.all { await loader.setMode(vault: inForce) }
         downloads.retryRequests()
     }
 

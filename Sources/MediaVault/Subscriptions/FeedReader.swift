@@ -1,3 +1,4 @@
+import VaultCache
 import VaultFetch
 import VaultManifest
 import VaultModel

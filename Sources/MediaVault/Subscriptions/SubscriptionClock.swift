@@ -1,3 +1,4 @@
+import VaultCache
 import VaultModel
 
 /// Runs subscriptions when they are due, once a service has started it.

@@ -1,3 +1,4 @@
+import VaultCache
 import VaultCrypto
 package import VaultModel
 import VaultStorage

@@ -1,3 +1,4 @@
+import VaultCache
 package import VaultModel
 import VaultStorage
 
@@ -108,7 +109,7 @@ public struct Titles: Sendable {
         let (loader, lease) = try await loaders.use(reference)
         defer { withExtendedLifetime(lease) {} }
         try await loader.ready()
-        guard loader.mayGive(loader.look { $0.information }, for: reference) else { return [] }
+        guard loader.mayGive(loader.status.information, for: reference) else { return [] }
         return try await summary(of: reference)?.held ?? []
     }
 
@@ -116,8 +117,7 @@ public struct Titles: Sendable {
     /// first.
     package func lastAnswers(of reference: MediaReference) async throws -> [AnswerTrace] {
         let id = try await loaders.name(reference).id
-        let running = loaders.loader(of: id)?.look { $0.runningTraces } ?? []
-        return running.map { AnswerTrace(ended: nil, trace: $0) } + loaders.answers.answers(of: id)
+        return loaders.answers(of: id)
     }
 
     /// Removes a resource: its bytes, its metadata and its key, both from the index and from `catalog.backup`.
@@ -203,10 +203,7 @@ public struct Titles: Sendable {
         }
         guard isKnown else { throw reference.notHeld }
         try await TitleParts(loaders: loaders).setClass(resourceClass, of: resource, only: only)
-        reading?.change { state in
-            state.isPinned = resourceClass == .pinned
-            return Effects()
-        }
+        reading?.note(isPinned: resourceClass == .pinned)
     }
 
     /// Returns a resource's own mode; nil if the vault's mode applies.
@@ -230,8 +227,7 @@ public struct Titles: Sendable {
             if let principal = record.key.principal { try names.note(principal) }
             try record.setMode(mode, of: source)
         }
-        loader.change { $0.setMode(own: .some(mode)) }
-        await loader.storeAgain()
+        await loader.setMode(own: .some(mode))
     }
 
     /// Returns the mode in force for a resource.

@@ -1,3 +1,4 @@
+import VaultCache
 import VaultModel
 
 /// Imports files into a vault as titles, and exports titles to files.

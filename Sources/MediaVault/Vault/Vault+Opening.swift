@@ -1,3 +1,4 @@
+import VaultCache
 import VaultCrypto
 import VaultModel
 import VaultStorage

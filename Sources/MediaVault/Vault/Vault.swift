@@ -1,4 +1,5 @@
 import Foundation
+import VaultCache
 import VaultCrypto
 import VaultFetch
 import VaultModel
@@ -86,7 +87,8 @@ public final class Vault: Sendable {
             LoaderEnvironment(
                 store: store, origin: origin, names: names, retry: options.retry, pool: pool,
                 playbackPriority: PlaybackPriority(),
-                mode: ModeInForce(ofRun: options.access == .reader ? .offline : options.mode)),
+                mode: ModeInForce(ofRun: options.access == .reader ? .offline : options.mode),
+                resolvingPlaybackLinks: { [tokens] reference in tokens.resolvingPlaybackLinks(reference) }),
             answers: AnswerLog())
         // When a title is removed, its shares are ended before anyone can request it again.
         let shared = viewers
@@ -390,9 +392,7 @@ public final class Vault: Sendable {
     /// Does the periodic work. It is called once a second.
     func runPeriodicWork(now: ContinuousClock.Instant) async {
         for loader in loaders.all {
-            loader.change { $0.tick(now: now) }
-            loader.opened.dropIdle(now: now)
-            await loader.writeFreshness()
+            await loader.tick(now: now)
         }
         loaders.removeIdle(now: now)
         joiner.join(now: now, mayBegin: keys.lock.act == nil)

@@ -1,3 +1,4 @@
+import VaultCache
 package import VaultStorage
 
 /// The options for opening a vault.

@@ -1,3 +1,4 @@
+import VaultCache
 import VaultModel
 import VaultStorage
 
@@ -6,13 +7,7 @@ extension Verifier {
     /// Invalidates a block or a whole segment, so that its bytes become a gap.
     func invalidate(_ segment: SegmentID, for failure: SegmentFailure, of resource: ResourceID) async throws {
         let store = store
-        for loader in loaders.loaders(reading: resource) {
-            loader.opened.drop(segment)
-            loader.change { state in
-                state.invalidate(segment, for: failure)
-                return Effects()
-            }
-        }
+        for loader in loaders.loaders(reading: resource) { loader.drop(segment, for: failure) }
         try await pool.run {
             let size = try SegmentRows(store.index).fileBytes(of: segment)
             try store.segments.invalidate(segment, size: size, for: failure)
@@ -30,12 +25,7 @@ extension Verifier {
         guard try await pool.run({ try UnindexedFiles(store).adopt(segment) }) else { return false }
         store.changes.note(claimed.resource)
         if let loader, loader.record.representation == segment.representation {
-            loader.change { state in
-                // The loader may already know the segment from an incorrect row.
-                state.map.remove(segment.id, isDamaged: false)
-                state.map.put(segment)
-                return Effects()
-            }
+            loader.put(segment)
         }
         return true
     }
@@ -61,14 +51,7 @@ extension Verifier {
                 .changed,
                 "\(loader.url) has no validator to tell its versions apart; remove it and fetch it again")
         }
-        // Other readers may have fetched some of these ranges since the check; those bytes must not be counted.
-        let missing = loader.look { state in gaps.subtracting(state.map.covered) }
-        for range in missing.ranges { try await refetch(range, by: loader) }
-        let (rest, failure) = loader.look { state in (gaps.subtracting(state.map.covered), state.storeFailure) }
-        guard rest.isEmpty else {
-            throw failure ?? VaultError(.storage, "\(loader.url) could not be stored; free some space and verify again")
-        }
-        return missing.byteCount
+        return try await GapCursor.refetch(gaps, by: loader)
     }
 
     /// Copies a range of a part into a pack, from the copy of the part that readers use.
@@ -94,36 +77,7 @@ extension Verifier {
             throw VaultError(.diskFull, "\(url) could not be stored; free some space and verify again")
         }
         for loader in loaders.loaders(reading: pack.id) {
-            let own = loader.record.place?.moved(segment) ?? segment
-            loader.change { state in
-                state.map.put(own)
-                return Effects()
-            }
+            loader.put(loader.record.place?.moved(segment) ?? segment)
         }
-    }
-
-    private func refetch(_ range: ByteRange, by loader: ResourceLoader) async throws {
-        let reader = loader.change { state in
-            let id = state.addReader(range)
-            state.readers[id]?.keepsRepresentation = true
-            return (id, Effects())
-        }
-        var fetches: Set<FetchState.ID> = []
-        var failure: (any Error)?
-        do {
-            var cursor = GapCursor(loader, reader, from: range.lowerBound)
-            while true {
-                if case .ended = try await cursor.next(noting: { fetches.insert($0) }) { break }
-            }
-        } catch {
-            failure = error
-        }
-        loader.change { $0.removeReader(reader) }
-        await loader.settle(fetches)
-        guard let failure else { return }
-        guard (failure as? VaultError)?.code == .changed else { throw failure }
-        throw VaultError(
-            .changed,
-            "\(loader.url) has changed at its origin, so it cannot be repaired; remove it and fetch it again")
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import VaultCache
 import VaultCrypto
 import VaultModel
 import VaultStorage

@@ -1,4 +1,5 @@
 import Synchronization
+import VaultCache
 import VaultCrypto
 public import VaultModel
 import VaultStorage

@@ -2,6 +2,7 @@ import OriginTestSupport
 import Testing
 
 @testable import MediaVault
+@testable import VaultCache
 
 @Suite("Downloads with and without a concurrent player", .timeLimit(.minutes(5)))
 struct DownloadAloneTests {

@@ -5,6 +5,7 @@ import VaultModel
 import VaultTestSupport
 
 @testable import MediaVault
+@testable import VaultCache
 @testable import VaultStorage
 
 @Suite("An import beside other uses of the vault", .timeLimit(.minutes(5)))

@@ -5,6 +5,7 @@ import VaultModel
 import VaultTestSupport
 
 @testable import MediaVault
+@testable import VaultCache
 @testable import VaultStorage
 
 @Suite("Importing a file that is already here", .timeLimit(.minutes(5)))

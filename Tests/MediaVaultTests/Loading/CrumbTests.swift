@@ -3,6 +3,7 @@ import Testing
 import VaultModel
 
 @testable import MediaVault
+@testable import VaultCache
 
 @Suite("Tiny requests and tiny answers do not create many files", .timeLimit(.minutes(2)))
 struct CrumbTests {

@@ -7,11 +7,12 @@ import VaultStorage
 import VaultTestSupport
 
 @testable import MediaVault
+@testable import VaultCache
 
 extension Vault {
     /// Joins all segments of a title that can be joined.
     func joinAll(of loader: ResourceLoader) async {
-        while loader.needsJoining(isResting: true) {
+        while SegmentJoiner.needsJoining(loader, isResting: true) {
             let isFree = loader.joining.withLock { joining in
                 guard !joining.isRunning else { return false }
                 joining.begin(now: .now)
@@ -22,7 +23,7 @@ extension Vault {
                 await loader.settleJoining()
                 continue
             }
-            await loader.joinAdjacentSegments()
+            await SegmentJoiner.joinAdjacentSegments(of: loader)
             if loader.joining.withLock(\.joinedNothing) { return }
         }
     }
@@ -226,7 +227,7 @@ struct JoiningUpkeepTests {
         let (fixture, vault, _) = try await pieces(14, of: 560_000)
         let reader = try await fixture.open(access: .reader)
         try await fixture.play(reader, 1, 560_000)
-        #expect(try #require(reader.loadersAtHand.first).needsJoining(isResting: true))
+        #expect(try SegmentJoiner.needsJoining(#require(reader.loadersAtHand.first), isResting: true))
         reader.joiner.join(now: .now + .seconds(60))
         #expect(!reader.isJoining)
         await reader.close()

@@ -4,6 +4,7 @@ import Testing
 import VaultModel
 
 @testable import MediaVault
+@testable import VaultCache
 
 @Suite("Refreshing links that an origin refuses", .timeLimit(.minutes(2)))
 struct LinkRefreshTests {

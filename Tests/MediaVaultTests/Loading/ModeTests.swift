@@ -5,6 +5,7 @@ import VaultModel
 import VaultTestSupport
 
 @testable import MediaVault
+@testable import VaultCache
 
 @Suite("Modes of a vault and of its resources", .timeLimit(.minutes(5)))
 struct ModeTests {

@@ -4,6 +4,7 @@ import VaultFetch
 import VaultModel
 
 @testable import MediaVault
+@testable import VaultCache
 
 @Suite("Opening a title while connections to its origin fail", .timeLimit(.minutes(5)))
 struct OpeningPatienceTests {

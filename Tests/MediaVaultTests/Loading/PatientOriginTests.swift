@@ -4,6 +4,7 @@ import VaultModel
 import VaultTestSupport
 
 @testable import MediaVault
+@testable import VaultCache
 
 @Suite("An app's own transport that neither answers nor fails", .timeLimit(.minutes(2)))
 struct PatientOriginTests {

@@ -3,6 +3,8 @@ import OriginTestSupport
 import SeededRandom
 import Testing
 
+@testable import VaultCache
+
 @Suite("Playback")
 struct PlaybackTests {
     @Test("Playing a remote title leaves a local copy, and the second time no request is sent")

@@ -6,6 +6,7 @@ import VaultStorage
 import VaultTestSupport
 
 @testable import MediaVault
+@testable import VaultCache
 
 @Suite("What was removed is not fetched again for a player that goes on asking", .timeLimit(.minutes(5)))
 struct RemovedTitleTests {

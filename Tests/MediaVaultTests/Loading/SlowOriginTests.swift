@@ -3,6 +3,7 @@ import Testing
 import VaultModel
 
 @testable import MediaVault
+@testable import VaultCache
 
 @Suite("Slow or silent origins", .timeLimit(.minutes(5)))
 struct SlowOriginTests {

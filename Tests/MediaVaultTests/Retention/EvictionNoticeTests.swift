@@ -1,6 +1,7 @@
 import Testing
 
 @testable import MediaVault
+@testable import VaultCache
 @testable import VaultStorage
 
 @Suite("Evictions are reported in runs")

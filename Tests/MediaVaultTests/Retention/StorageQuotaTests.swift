@@ -6,6 +6,7 @@ import VaultModel
 import VaultTestSupport
 
 @testable import MediaVault
+@testable import VaultCache
 
 @Suite("A vault within limits", .timeLimit(.minutes(2)))
 struct StorageQuotaTests {

@@ -3,6 +3,7 @@ import VaultModel
 import VaultTestSupport
 
 @testable import MediaVault
+@testable import VaultCache
 
 @Suite("The time of day is trusted if the clock runs evenly", .timeLimit(.minutes(5)))
 struct WallClockMonitorTests {

@@ -7,6 +7,7 @@ import VaultModel
 import VaultStorage
 
 @testable import MediaVault
+@testable import VaultCache
 
 @Suite("The small parts of a title lie in a pack, and each is served as a file of its own", .timeLimit(.minutes(5)))
 struct PackedTitleTests {

@@ -3,6 +3,7 @@ import Testing
 import VaultModel
 
 @testable import MediaVault
+@testable import VaultCache
 @testable import VaultStorage
 
 @Suite("What is played of a title is stored as its parts", .timeLimit(.minutes(2)))

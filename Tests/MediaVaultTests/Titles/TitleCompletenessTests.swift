@@ -5,6 +5,7 @@ import Testing
 import VaultModel
 
 @testable import MediaVault
+@testable import VaultCache
 @testable import VaultStorage
 
 @Suite("A title is complete until one of its resources loses bytes", .timeLimit(.minutes(5)))

@@ -3,6 +3,7 @@ import Testing
 import VaultModel
 
 @testable import MediaVault
+@testable import VaultCache
 
 @Suite("What a closed vault forgets")
 struct ForgettingTests {

@@ -1,0 +1,103 @@
+import VaultFetch
+package import VaultModel
+
+/// Limits what the vault serves for a reference that comes from a manifest or a redirect.
+///
+/// The operator may read everything that was fetched, wherever it came from. A manifest gets no more than its own
+/// request would get, which is bytes from public addresses and from hosts that the operator allows by name. Whether and
+/// how the vault refuses such a reference does not depend on what it holds.
+extension ResourceLoader {
+    /// Returns whether bytes from the hosts in this information may be served for a reference.
+    ///
+    /// Older versions of the vault did not record where bytes that they stored for the operator came from, so these are
+    /// not served.
+    package func mayGive(_ information: ContentInformation?, for reference: MediaReference) -> Bool {
+        guard reference.isDerived else { return true }
+        return information?.privateHosts?.allSatisfy(names.allows) ?? false
+    }
+
+    /// Opens the resource for a reference.
+    ///
+    /// - Throws: the errors of ``open(_:isDownload:)``.
+    package func open(_ requested: RequestedRange, for reference: MediaReference) async throws -> Opening {
+        try await admit(reference, at: requested.firstByte ?? 0)
+        let opening = try await open(requested)
+        guard mayGive(opening.information, for: reference) else {
+            change { $0.removeReader(opening.reader) }
+            throw privateAddress(at: requested.firstByte ?? 0)
+        }
+        return opening
+    }
+
+    /// Requires that the resource may be served for a reference.
+    ///
+    /// If it may not, sends the request that the reference would cause by itself. If that fails, throws its error. If
+    /// it succeeds, refuses the reference, unless nothing is known of the resource yet or the answer is of the same
+    /// representation.
+    ///
+    /// - Parameters:
+    ///   - reference: the reference.
+    ///   - position: the first byte wanted.
+    ///   - copy: what is known of the copy in memory that would be served; nil if there is none.
+    /// - Throws: ``VaultError``; `CancellationError`.
+    package func admit(
+        _ reference: MediaReference, at position: Int64 = 0, copy: ContentInformation? = nil
+    ) async throws {
+        guard reference.isDerived else { return }
+        try await ready()
+        let known = copy ?? look { $0.information }
+        if mayGive(known, for: reference) { return }
+        let (url, fields, reach) = urls.current
+        // Nothing is held, and the request that will follow cannot reach private addresses either.
+        if known == nil, reach == .publicOnly { return }
+        guard look({ $0.mode.allowsRequests }) else { throw MediaReader.hole(at: position, isDamage: false) }
+        let request = OriginRequest(
+            url: url, first: 0, end: 1, fields: fields?.sent(to: url) ?? HeaderFields(), reach: .publicOnly)
+        do {
+            let response = try await origin.send(request)
+            response.cancel()
+            guard let known else { return }
+            if copy == nil, try await learnOrigin(of: known, from: response.head, asked: request) { return }
+        } catch let failure as OriginFailure {
+            originErrors.count(failure)
+            throw FetchFailure.origin(failure).vaultError(for: self.url, at: position)
+        }
+        throw privateAddress(at: position)
+    }
+
+    /// Records where a representation came from, if that is unknown and an answer from public addresses is of the same
+    /// representation.
+    ///
+    /// - Returns: whether this was recorded.
+    private func learnOrigin(
+        of known: ContentInformation, from head: OriginHead, asked: OriginRequest
+    ) async throws -> Bool {
+        guard known.privateHosts == nil, known.validators != Validators() else { return false }
+        let verdict = try ResponseCheck.judge(
+            head, asked: asked, known: KnownRepresentation(validators: known.validators, length: known.length))
+        guard case .current(let content) = verdict else { return false }
+        var information = known
+        information.privateHosts = ResponseCheck.information(of: head, asked: asked, content: content).privateHosts
+        try await learn(information)
+        return true
+    }
+
+    /// Returns the error for a request that may not be sent because of its host's address.
+    package func privateAddress(at position: Int64) -> VaultError {
+        FetchFailure.origin(.privateAddress).vaultError(for: url, at: position)
+    }
+}
+
+extension ContentInformation {
+    /// Returns the hosts at private addresses from which the bytes of this information or of newer information came;
+    /// nil if they are unknown for either. If they are unknown only for this information, but its bytes are confirmed,
+    /// the newer hosts count for both.
+    ///
+    /// - Parameters:
+    ///   - news: the information from a newer answer.
+    ///   - isConfirmed: whether the newer answer shows that the earlier bytes are unchanged.
+    func privateHosts(with news: ContentInformation, isConfirmed: Bool) -> Set<String>? {
+        guard let hosts = privateHosts else { return isConfirmed ? news.privateHosts : nil }
+        return news.privateHosts.map(hosts.union)
+    }
+}
