@@ -1,25 +1,21 @@
 package import VaultModel
 
-/// Checks a response against its request and the known representation, before any of the response's bytes are used.
+/// Checks a response against its request, before any of the response's bytes are used.
 package enum ResponseCheck {
-    /// Determines a response's content, and the representation to which it belongs.
+    /// Returns a response's content.
     ///
     /// - Parameter takesGzip: whether a whole representation may be compressed with gzip; ``isGzip(_:)`` returns
     ///   whether it is.
     /// - Throws: ``OriginFailure`` of kind `invalidResponse` if the response cannot belong to the request, or `refused`
     ///   if it has an error status.
-    package static func judge(
-        _ head: OriginHead, asked: OriginRequest, known: KnownRepresentation? = nil, takesGzip: Bool = false
-    ) throws(OriginFailure) -> ResponseDecision {
-        let content = try content(of: head, asked: asked, takesGzip)
+    package static func content(
+        of head: OriginHead, asked: OriginRequest, takesGzip: Bool = false
+    ) throws(OriginFailure) -> ResponseContent {
+        let content = try statedContent(of: head, asked: asked, takesGzip)
         guard content.length ?? 0 <= ContentInformation.maxBytes else {
             throw invalidResponse("the stated length is larger than any media file")
         }
-        if case .unsatisfiable(nil) = content, let first = asked.first, first < known?.length ?? 0 {
-            throw invalidResponse("a range within the length was refused")
-        }
-        guard let known, !belongs(content, of: head, to: known, asked: asked) else { return .current(content) }
-        return .changed(content)
+        return content
     }
 
     /// Returns what a response states about its representation, for the vault to store.
@@ -48,7 +44,7 @@ package enum ResponseCheck {
         return information
     }
 
-    private static func content(
+    private static func statedContent(
         of head: OriginHead, asked: OriginRequest, _ takesGzip: Bool
     ) throws(OriginFailure) -> ResponseContent {
         switch head.status {
@@ -103,34 +99,6 @@ package enum ResponseCheck {
         }
         guard first >= total else { throw invalidResponse("a range within the length was refused") }
         return .unsatisfiable(total: total)
-    }
-
-    private static func belongs(
-        _ content: ResponseContent, of head: OriginHead, to known: KnownRepresentation, asked: OriginRequest
-    ) -> Bool {
-        if let length = known.length {
-            if let said = content.length, said != length { return false }
-            if case .partial(let range, _) = content, range.upperBound > length { return false }
-        }
-        if case .unsatisfiable = content { return true }
-        return known.validators.agree(with: head.validators) || leavesOutDate(head, known: known, asked: asked)
-            || hasSettled(head, known: known)
-    }
-
-    /// Returns whether a response differs from the known representation only in that its date is now usable.
-    ///
-    /// The date was too recent in the earlier response, so it does not prove that both responses are one version.
-    private static func hasSettled(_ head: OriginHead, known: KnownRepresentation) -> Bool {
-        guard let date = known.unsettledDate, head.validators.lastModified == date else { return false }
-        return known.validators.agree(with: Validators(entityTag: head.validators.entityTag))
-    }
-
-    /// Returns whether a 206 lacks `Last-Modified` because `If-Range` was a date (RFC 9110 §15.3.7).
-    ///
-    /// A partial response then means that the date still applies. An entity tag must not be omitted.
-    private static func leavesOutDate(_ head: OriginHead, known: KnownRepresentation, asked: OriginRequest) -> Bool {
-        head.status == 206 && head.validators == Validators() && known.validators.strongTag == nil
-            && asked.ifRange != nil && asked.ifRange == known.validators.lastModified
     }
 
     /// Returns the length on which all `Content-Length` fields agree.
@@ -215,60 +183,6 @@ package enum ResponseContent: Hashable, Sendable {
         case .whole(let length): length
         case .unsatisfiable: nil
         }
-    }
-}
-
-/// The decision on which representation a response belongs to, with the response's content.
-package enum ResponseDecision: Hashable, Sendable {
-    /// The response belongs to the known representation, or none was known.
-    case current(ResponseContent)
-    /// The response belongs to another representation. Its bytes may be used, but never combined with those of the
-    /// known one.
-    case changed(ResponseContent)
-
-    /// The content, whichever representation it belongs to.
-    package var content: ResponseContent {
-        switch self {
-        case .current(let content), .changed(let content): content
-        }
-    }
-}
-
-/// What is known about a representation before a response arrives, from earlier responses or the index.
-package struct KnownRepresentation: Hashable, Sendable {
-    /// The validators with which the representation was stored.
-    package var validators: Validators
-    /// The representation's length, or nil if no response has stated it.
-    package var length: Int64?
-    /// A `Last-Modified` that was not usable as a validator, because it was within the second of its own response.
-    package var unsettledDate: String?
-
-    package init(validators: Validators, length: Int64?, unsettledDate: String? = nil) {
-        self.validators = validators
-        self.length = length
-        self.unsettledDate = unsettledDate
-    }
-}
-
-/// Checks the response to a revalidation of the known representation (RFC 9111 §4.3.3).
-package enum ValidationCheck {
-    /// Returns whether the known representation is still current, judged by a 304 or by matching validators and length.
-    ///
-    /// - Throws: ``OriginFailure`` as ``ResponseCheck`` does, and also of kind `invalidResponse` for a 304 in response
-    ///   to a request without a condition.
-    package static func isSame(
-        _ head: OriginHead, asked: OriginRequest, known: KnownRepresentation
-    ) throws(OriginFailure) -> Bool {
-        guard head.status == 304 else {
-            if case .current = try ResponseCheck.judge(head, asked: asked, known: known) { return true }
-            return false
-        }
-        guard let validators = asked.ifChangedFrom, validators != Validators() else {
-            throw OriginFailure(.invalidResponse, "HTTP 304 in response to an unconditional request")
-        }
-        // A 304 with a different tag refers to another representation (RFC 9111 §4.3.4).
-        guard let mine = validators.entityTag, let theirs = head.validators.entityTag else { return true }
-        return mine.matchesWeakly(theirs)
     }
 }
 

@@ -13,7 +13,7 @@ struct TypeTests {
         "MediaVault.TokenIssuer": Size(30, in: 4),
         "MediaVault.Viewers": Size(42, in: 5),
         "VaultCache.LoaderState": Size(77, in: 7),
-        "VaultCache.ResourceLoader": Size(105, in: 12),
+        "VaultCache.ResourceLoader": Size(102, in: 12),
         "VaultCrypto.Keyring": Size(37, in: 4),
         "VaultManifest.DASHManifest": Size(19, in: 4),
         "VaultManifest.MarkupElement": Size(13, in: 6),

@@ -34,7 +34,8 @@ struct ManifestOpening: Sendable {
             // The copy does not count if the playlist that names this one now defines other variables.
             return try await current(copy.variables == scope.variables ? copy : nil)
         }
-        let isUnknown = loader.status.information == nil && !loader.isOffline
+        let status = loader.status
+        let isUnknown = status.information == nil && status.mode.allowsRequests
         if isUnknown, url.query != nil, playback.isLikelyLive(url) { return try await current(nil) }
         return try await stored()
     }
@@ -101,9 +102,9 @@ struct ManifestOpening: Sendable {
         guard let held = loader.record.title?.heldPart(of: manifest),
             held.references.count < manifest.references.count
         else { return nil }
-        let (mode, patience) = (loader.status.mode, loader.status.retryPolicy.staleTimeLimit)
-        guard mode.allowsRequests, mode != .preferVault, staleness == nil else { return held }
-        return try await loader.isProvided(within: patience) ? nil : held
+        let status = loader.status
+        guard status.mode.allowsRequests, status.mode != .preferVault, staleness == nil else { return held }
+        return try await loader.isProvided(within: status.retryPolicy.staleTimeLimit) ? nil : held
     }
 
     /// Reads the whole resource; returns nil if it is not a manifest.
@@ -196,7 +197,7 @@ struct ManifestOpening: Sendable {
             playback.keep(copy, of: id, at: url)
             return nil
         }
-        let content = try ResponseCheck.judge(head, asked: request).content
+        let content = try ResponseCheck.content(of: head, asked: request)
         let information = ResponseCheck.information(of: head, asked: request, content: content)
         guard case .whole(let length) = content else {
             throw OriginFailure(.invalidResponse, "a part was sent, but the whole was requested")

@@ -22,7 +22,7 @@ final class ManifestPlayback: Sendable {
     /// Returns whether a resource is known to be a manifest, without asking its origin.
     func isManifest(_ resource: NamedResource) -> Bool {
         if played.withLock({ $0.contains(resource.id) }) { return true }
-        let type = loaders.loader(of: resource.id)?.status.information?.type
+        let type = loaders.loader(of: resource.id)?.information?.type
         return ManifestDetection.kind(type: type, path: resource.reference.url.path) != nil
     }
 
@@ -56,7 +56,7 @@ final class ManifestPlayback: Sendable {
             else { return false }
             // If the beginning is held, read as little as possible, because most resources are media and this should
             // not fetch any more of them.
-            var count = showsBeginning(loader.status) ? ManifestContent.minBytes : MediaReader.chunkBytes
+            var count = showsBeginning(loader) ? ManifestContent.minBytes : MediaReader.chunkBytes
             while true {
                 let reader = try await read(.closed(first: 0, last: Int64(count - 1)))
                 defer { reader.cancel() }
@@ -76,17 +76,18 @@ final class ManifestPlayback: Sendable {
     }
 
     private func isWorthExamining(_ resource: NamedResource, _ loader: ResourceLoader) -> Bool {
+        if showsBeginning(loader) { return true }
         let status = loader.status
-        if showsBeginning(status) { return true }
         let isShort = status.information?.length.map { $0 <= Int64(limits.maxBytes) } ?? true
         return isShort && status.mode.allowsRequests
             && !ManifestDetection.isMedia(type: status.information?.type, path: resource.reference.url.path)
     }
 
     /// Returns whether enough of the beginning is present to identify the content.
-    private func showsBeginning(_ status: LoaderStatus) -> Bool {
-        guard status.beginning > 0 else { return false }
-        return status.beginning >= ManifestContent.minBytes || status.beginning == status.information?.length
+    private func showsBeginning(_ loader: ResourceLoader) -> Bool {
+        let beginning = loader.beginning
+        guard beginning > 0 else { return false }
+        return beginning >= ManifestContent.minBytes || beginning == loader.information?.length
     }
 
     /// Records whether the first bytes of a resource begin a manifest or media.

@@ -21,7 +21,7 @@ struct FeedCover: Sendable {
     func give(to loader: ResourceLoader) async throws {
         let record = loader.record
         guard loader.store.isOwner, record.lacksCover,
-            loader.mode.allowsRequests, loader.mode.stores
+            case let mode = loader.mode, mode.allowsRequests, mode.stores
         else { return }
         guard !pictures.isSlow(picture.url.authority) else { return }
         guard let found = try await pictures.picture(at: picture, fetch: { try await fetch() }) else { return }

@@ -213,7 +213,7 @@ final class PartFetcher: Sendable {
                 report()
             }
         }
-        return small.map { Int64($0.bytes.count) } ?? loader.status.information?.length ?? 0
+        return small.map { Int64($0.bytes.count) } ?? loader.information?.length ?? 0
     }
 
     /// Keeps a part that is already held. Its content need not be compared with the origin's, because a manifest would
@@ -265,7 +265,7 @@ extension PartFetcher {
 
     /// Returns the error for a page that is held, whole or in part, in place of a title's part; nil if there is none.
     private func heldPage(_ loader: ResourceLoader) async throws -> VaultError? {
-        guard let information = loader.status.information else { return nil }
+        guard let information = loader.information else { return nil }
         if let page = loader.page(information) { return page }
         let isHeld = loader.status.isHeldWhole
         guard isHeld, (1...ResourceLoader.maxPageBytes).contains(information.length ?? 0) else { return nil }

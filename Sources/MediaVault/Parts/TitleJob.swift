@@ -57,7 +57,7 @@ final class TitleJob: Sendable {
         defer { withExtendedLifetime(lease) {} }
         try? await loader.ready()
         guard !loader.isOffline, !loader.status.hasReaders,
-            loader.status.information.flatMap(loader.refusal) != nil
+            loader.information.flatMap(loader.refusal) != nil
         else { return }
         _ = try await loaders.removeIfOnlyPlayed(resource, loader)
     }
@@ -274,7 +274,7 @@ final class TitleJob: Sendable {
             let isNew = loader.record.metadata == nil
             let list = try await read(resource, loader, as: .hls, variables: variables) {
                 try await title.download(loader, rate: rate) { _ in }
-                guard options.requiresMedia, let page = loader.status.information.flatMap(loader.page) else {
+                guard options.requiresMedia, let page = loader.information.flatMap(loader.page) else {
                     return
                 }
                 try? await remove(resource)
@@ -328,7 +328,7 @@ final class TitleJob: Sendable {
             return true
         }
         guard isDue else { return }
-        let (tally, type) = (parts.tally, title.loader.status.information?.type)
+        let (tally, type) = (parts.tally, title.loader.information?.type)
         tell(
             DownloadProgress(
                 held: bytes + tally.held, total: tally.total.map { bytes + $0 }, type: type,

@@ -48,7 +48,7 @@ extension Titles {
         let (loader, lease) = try await loaders.use(reference)
         defer { withExtendedLifetime(lease) {} }
         try await loader.ready()
-        guard loader.mayGive(loader.status.information, for: reference) else { return nil }
+        guard loader.mayGive(loader.information, for: reference) else { return nil }
         let (store, pictures, id) = (store, pictures, loader.record.id)
         return try await pool.run {
             guard let resource = try store.index.resources.find(id), resource.place == nil else { return nil }

@@ -109,7 +109,7 @@ public struct Titles: Sendable {
         let (loader, lease) = try await loaders.use(reference)
         defer { withExtendedLifetime(lease) {} }
         try await loader.ready()
-        guard loader.mayGive(loader.status.information, for: reference) else { return [] }
+        guard loader.mayGive(loader.information, for: reference) else { return [] }
         return try await summary(of: reference)?.held ?? []
     }
 

@@ -68,6 +68,8 @@ public final class Vault: Sendable {
         pool = .shared
         viewers = Viewers(store, pool: pool)
         let names = ResourceNames(store: store, pool: pool)
+        // Without the grants, which a loader need not keep alive.
+        let links = TokenIssuer(keyring: store.keyring)
         let network = NetworkInForce(store)
         self.network = network
         let origin: any Origin
@@ -88,7 +90,7 @@ public final class Vault: Sendable {
                 store: store, origin: origin, names: names, retry: options.retry, pool: pool,
                 playbackPriority: PlaybackPriority(),
                 mode: ModeInForce(ofRun: options.access == .reader ? .offline : options.mode),
-                resolvingPlaybackLinks: { [tokens] reference in tokens.resolvingPlaybackLinks(reference) }),
+                resolvingPlaybackLinks: { [links] reference in links.resolvingPlaybackLinks(reference) }),
             answers: AnswerLog())
         // When a title is removed, its shares are ended before anyone can request it again.
         let shared = viewers

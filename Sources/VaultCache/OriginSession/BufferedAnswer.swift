@@ -43,7 +43,7 @@ package struct BufferedAnswer: Sendable {
     ) async throws -> BufferedAnswer {
         let response = try await origin.send(request)
         defer { response.cancel() }
-        let content = try ResponseCheck.judge(response.head, asked: request, takesGzip: true).content
+        let content = try ResponseCheck.content(of: response.head, asked: request, takesGzip: true)
         guard content.length ?? 0 <= Int64(limit) else { throw Refusal.tooLarge }
         var bytes: [UInt8] = []
         while let more = try await response.nextBytes() {

@@ -38,7 +38,7 @@ extension ResourceLoader {
             guard let (request, response) = try await ask(for: { OriginRequest(url: $0, first: 0) }) else { return nil }
             noteContact(isReachable: true)
             let head = heard(response.head)
-            let content = try ResponseCheck.judge(head, asked: request).content
+            let content = try ResponseCheck.content(of: head, asked: request)
             let information = ResponseCheck.information(of: head, asked: request, content: content)
             if refusesPages, let page = page(information) {
                 response.cancel()

@@ -2,7 +2,7 @@ import VaultFetch
 import VaultModel
 import VaultStorage
 
-/// One transfer that fills one gap.
+/// One transfer that fills one gap. If the origin sends the whole resource, it begins at byte 0.
 ///
 /// It receives bytes from the origin for all readers of the gap, while ``FetchSealer`` seals them.
 struct Fetch {
@@ -194,12 +194,14 @@ struct Fetch {
     private func accept(
         _ head: OriginHead, _ body: PeekableBody, asked: OriginRequest, at time: Int64
     ) async throws {
+        // Date the answer before anything waits.
+        let head = head.dated(loader.store.index.now())
         try await loader.awaitBeginning(of: body, head, asked: asked)
         // Process one answer at a time, so that two first answers, or two answers that bring the same change, do not
         // count as two changes. The representation that the bytes belong to is recorded before the next answer may
         // begin another one.
         try await loader.answers.exclusively {
-            let content = try await takeIn(loader.heard(head), body, asked: asked, at: time)
+            let content = try await takeIn(head, body, asked: asked, at: time)
             if head.isEndless, content.length == nil {
                 loader.change { state in
                     state.isEndless = true
@@ -220,68 +222,66 @@ struct Fetch {
     }
 
     private func takeIn(
-        _ head: OriginHead, _ body: PeekableBody, asked: OriginRequest, at time: Int64
+        _ answer: OriginHead, _ body: PeekableBody, asked: OriginRequest, at time: Int64
     ) async throws -> ResponseContent {
-        let known = loader.known
-        let verdict = try ResponseCheck.judge(head, asked: asked, known: loader.knownRepresentation)
-        loader.change { state in
-            state.fetches[id]?.statedEnd = verdict.content.end
-            return Effects()
+        let keeps = loader.look { $0.fetches[id]?.keepsRepresentation ?? false }
+        let decision = try await loader.decide(on: answer, body, asked: asked) {
+            !keeps && asked.first ?? 0 > FetchState.reach && isAwaited
         }
-        if case .current(.whole) = verdict, try await loader.isFromNodeWithWeakTag(head, asked: asked) {
-            throw AskAgain()
-        }
-        if case .changed(let content) = verdict, let known {
-            if loader.isMisplaced(head, inPlaceOf: known) {
-                throw OriginFailure(.invalidResponse, "it sent a web page or a document in place of media")
+        let (known, head) = (loader.known, loader.heard(answer))
+        switch decision {
+        case .refuse(let failure): throw failure
+        case .askAgain(let isUnconditional, _): throw AskAgain(what: isUnconditional ? .range : .rangeUnlessChanged)
+        case .same(let content):
+            noteStatedEnd(content)
+            return try await fill(content, head, known, asked, time)
+        case .other(let content, _):
+            noteStatedEnd(content)
+            guard known == nil || !keeps else {
+                throw VaultError(.changed, "\(loader.url) has changed at its origin")
             }
-            let type = head.fields["Content-Type"]
-            if try await loader.isMisplaced(body, content, ofType: type, inPlaceOf: known) {
-                throw OriginFailure(.invalidResponse, "it sent a web page or an error in place of media")
-            }
-        }
-        // A range is requested without a condition only after the origin sent the whole resource and that answer was
-        // not from another node.
-        let isDecided = asked.first != nil && asked.ifRange == nil && known?.validators.ifRange != nil
-        if case .changed(let content) = verdict, !isDecided, try await loader.isFromOtherNode(head, content) {
-            if case .whole = content, asked.ifRange != nil { throw AskAgain() }
-            return try await takeIn(loader.heard(head), body, asked: asked, at: time)
-        }
-        var information = ResponseCheck.information(of: head, asked: asked, content: verdict.content)
-        switch (verdict, known) {
-        case (.current(let content), var known?):
-            known.privateHosts = try await noteHosts(of: information, known)
-            if case .unsatisfiable = content {
-            } else {
-                switch share(with: known, from: head.connectionOfVersion, asked.url) {
-                case .fill: known.source = try await noteSource(asked.url, known)
-                case .apart: return verdict.content
-                case .begin: return try await begin(information, head, time, verdict.content, asked.url)
-                case .nobodys: throw CancellationError()
-                case .none:
-                    throw VaultError(
-                        .changed, "\(loader.url) has no validator that shows whether it is unchanged; open it again")
-                }
-            }
-            try await learn(information, content, known, asked)
-            loader.confirm(by: head, asked: time)
-        case (.current(.unsatisfiable(let total)), nil) where total != 0: break
-        case (.current, nil): _ = try await begin(information, head, time, verdict.content, asked.url)
-        case (.changed, _) where loader.look({ $0.fetches[id]?.keepsRepresentation ?? false }):
-            throw VaultError(.changed, "\(loader.url) has changed at its origin")
-        case (.changed, _):
-            if case .whole = verdict.content, asked.ifRange != nil {
-                // Request only the range, because everything before the awaited byte would have to arrive first.
-                if known?.supportsRanges == true, asked.first ?? 0 > FetchState.reach, isAwaited {
-                    throw AskAgain(what: .range)
-                }
+            // A 416 of which the length is unknown says nothing about the resource.
+            if known == nil, case .unsatisfiable(let total) = content, total != 0 { return content }
+            var information = ResponseCheck.information(of: head, asked: asked, content: content)
+            if case .whole = content, asked.ifRange != nil {
                 // The origin sent the whole resource because the representation changed, which says nothing about range
                 // support.
                 information.supportsRanges = head.fields["Accept-Ranges"]?.isEqualIgnoringCase("bytes") ?? false
             }
-            _ = try await begin(information, head, time, verdict.content, asked.url)
+            return try await begin(information, head, time, content, asked.url)
         }
-        return verdict.content
+    }
+
+    private func noteStatedEnd(_ content: ResponseContent) {
+        loader.change { state in
+            state.fetches[id]?.statedEnd = content.end
+            return Effects()
+        }
+    }
+
+    /// Takes in an answer that belongs to the representation being read.
+    private func fill(
+        _ content: ResponseContent, _ head: OriginHead, _ known: ContentInformation?, _ asked: OriginRequest,
+        _ time: Int64
+    ) async throws -> ResponseContent {
+        guard var known else { return content }
+        let information = ResponseCheck.information(of: head, asked: asked, content: content)
+        known.privateHosts = try await noteHosts(of: information, known)
+        if case .unsatisfiable = content {
+        } else {
+            switch share(with: known, from: head.connectionOfVersion, asked.url) {
+            case .fill: known.source = try await noteSource(asked.url, known)
+            case .apart: return content
+            case .begin: return try await begin(information, head, time, content, asked.url)
+            case .nobodys: throw CancellationError()
+            case .none:
+                throw VaultError(
+                    .changed, "\(loader.url) has no validator that shows whether it is unchanged; open it again")
+            }
+        }
+        try await learn(information, content, known, asked)
+        loader.confirm(by: head, asked: time)
+        return content
     }
 
     /// Returns how the answer's bytes are used for the representation being read.

@@ -3,8 +3,8 @@ package import VaultStorage
 
 /// A plan for answering a request: which bytes are held, which are in flight, and which gaps must be fetched.
 ///
-/// The plan is a pure function of the request and of the held and in-flight ranges. Only gaps are fetched, exact to the
-/// byte, and each byte belongs to exactly one piece.
+/// The plan is a pure function of the request and of the held and in-flight ranges. Each byte belongs to exactly one
+/// piece.
 enum LoadPlan {
     /// A run of bytes and its source.
     enum Piece: Hashable, Sendable {

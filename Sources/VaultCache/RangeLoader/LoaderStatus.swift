@@ -7,13 +7,16 @@ package struct LoaderStatus: Sendable {
     package let freshness: Freshness?
     /// The mode in force.
     package let mode: VaultMode
-    /// Whether every byte is held.
-    package let isHeldWhole: Bool
-    /// The number of first bytes that are present, whether they are sealed already or not.
-    package let beginning: Int64
     package let isPinned: Bool
     package let hasReaders: Bool
     package let retryPolicy: RetryPolicy
+    /// The bytes that are written.
+    fileprivate let covered: ByteRanges
+
+    /// Whether every byte is held.
+    package var isHeldWhole: Bool {
+        information?.length.map { length in covered.gaps(in: 0..<length).isEmpty } ?? false
+    }
 }
 
 extension ResourceLoader {
@@ -21,8 +24,14 @@ extension ResourceLoader {
         look { state in
             LoaderStatus(
                 information: state.information, freshness: state.freshness, mode: state.mode,
-                isHeldWhole: state.isHeldWhole, beginning: state.present.run(at: 0)?.upperBound ?? 0,
-                isPinned: state.isPinned, hasReaders: !state.readers.isEmpty, retryPolicy: state.retry.policy)
+                isPinned: state.isPinned, hasReaders: !state.readers.isEmpty, retryPolicy: state.retry.policy,
+                covered: state.map.covered)
         }
     }
+
+    /// The length, type, validators and range support; nil if nothing is known yet.
+    package var information: ContentInformation? { look(\.information) }
+
+    /// The number of first bytes that are present, whether they are sealed already or not.
+    package var beginning: Int64 { look { $0.present.run(at: 0)?.upperBound ?? 0 } }
 }

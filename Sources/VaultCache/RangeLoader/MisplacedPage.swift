@@ -42,45 +42,6 @@ extension ResourceLoader {
             hint: .anyType)
     }
 
-    /// Returns whether an answer's type shows that the answer must not replace what is held: a page in place of
-    /// anything else, or a document in place of audio, video or an image.
-    func isMisplaced(_ head: OriginHead, inPlaceOf known: ContentInformation) -> Bool {
-        guard [200, 206].contains(head.status), let type = head.fields["Content-Type"], mayLose(known) else {
-            return false
-        }
-        return MediaType.isPage(type)
-            || (MediaType.isDocument(type) && known.type.map(MediaType.isKnownMedia) ?? false)
-    }
-
-    /// Waits for the first bytes of an answer that would replace what is held, so that
-    /// ``isMisplaced(_:_:ofType:inPlaceOf:)`` does not keep other answers waiting for them.
-    func awaitBeginning(of body: PeekableBody, _ head: OriginHead, asked: OriginRequest) async throws {
-        guard let known, mayLose(known),
-            let decision = try? ResponseCheck.judge(heard(head), asked: asked, known: knownRepresentation),
-            case .changed(.whole) = decision
-        else { return }
-        _ = try await body.peek(atLeast: MediaType.pageBeginningByteCount)
-    }
-
-    /// Returns whether an answer's bytes show that the answer must not replace what is held, whatever its type: a page
-    /// in place of anything else, or something other than a manifest in place of a manifest.
-    ///
-    /// If the answer would replace something, this waits for the bytes that decide it.
-    func isMisplaced(
-        _ body: PeekableBody, _ content: ResponseContent, ofType type: String?, inPlaceOf known: ContentInformation
-    ) async throws -> Bool {
-        // Only an answer with the whole resource begins where a page would begin.
-        guard case .whole = content, mayLose(known) else { return false }
-        if MediaType.beginsPage(try await body.peek(atLeast: MediaType.pageBeginningByteCount)) { return true }
-        guard holdsManifest else { return false }
-        return try await isUnusable(body, ofType: type)
-    }
-
-    /// Returns whether anything is held that a page would replace.
-    private func mayLose(_ known: ContentInformation) -> Bool {
-        !(known.type.map(MediaType.isPage) ?? false) && !look(\.present.isEmpty)
-    }
-
     /// Returns how long a representation counts as current. A page at a media path never does, whatever its header
     /// fields say.
     func freshness(_ freshness: Freshness, of information: ContentInformation) -> Freshness {

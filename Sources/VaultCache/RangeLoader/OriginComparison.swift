@@ -61,7 +61,7 @@ package struct OriginComparison: Sendable {
             guard let (request, response) = exchange else { throw OriginFailure(.unreachable, "no URL to request") }
             defer { response.cancel() }
             let head = loader.heard(response.head)
-            let content = try ResponseCheck.judge(head, asked: request).content
+            let content = try ResponseCheck.content(of: head, asked: request)
             guard let theirs = content.length else {
                 throw OriginFailure(.invalidResponse, "the length was not stated")
             }

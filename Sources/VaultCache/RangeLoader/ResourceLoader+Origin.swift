@@ -250,43 +250,34 @@ extension ResourceLoader {
         guard let (request, response) = exchange else { return .stale(.unreachable) }
         defer { response.cancel() }
         let body = PeekableBody(response)
-        if method == .get { try await awaitBeginning(of: body, response.head, asked: request) }
+        let answer = response.head.dated(store.index.now())
+        if method == .get { try await awaitBeginning(of: body, answer, asked: request, isOther: isOther) }
         return try await answers.exclusively {
             guard let information = known, information.validators == validators else {
                 // Another answer changed the state meanwhile.
                 return .changed
             }
-            guard let known = knownRepresentation else { return .changed }
-            var head = heard(response.head)
-            // Some origins answer HEAD carelessly, so leave the decision to GET.
-            guard method == .head || !isMisplaced(head, inPlaceOf: information) else {
-                return .stale(.invalidResponse, status: head.status)
-            }
-            if try ValidationCheck.isSame(head, asked: request, known: known), !isOther {
-                guard information.validators != Validators() else {
-                    return .stale(.unverifiable, status: head.status)
+            switch try await decide(on: answer, body, asked: request, isOther: isOther) {
+            case .same:
+                guard known?.validators != Validators() else {
+                    return .stale(.unverifiable, status: response.head.status)
                 }
-                confirm(by: head, asked: asked)
-                return .confirmed(status: head.status)
+                confirm(by: heard(answer), asked: asked)
+                return .confirmed(status: response.head.status)
+            case .refuse(let failure):
+                // GET may get another answer.
+                guard method == .get, failure.kind == .invalidResponse else { throw failure }
+                originErrors.count(failure)
+                return .stale(.invalidResponse, status: response.head.status)
+            case .askAgain: return .changed
+            case .other(let content, _):
+                guard method == .get else { return .changed }
+                let head = heard(answer)
+                try await begin(
+                    ResponseCheck.information(of: head, asked: request, content: content),
+                    Freshness(head.fields, asked: asked), from: request.url, keeping: nil)
+                return .changed
             }
-            guard method == .get else { return .changed }
-            let content = try ResponseCheck.judge(head, asked: request, known: known).content
-            let type = head.fields["Content-Type"]
-            guard try await !isMisplaced(body, content, ofType: type, inPlaceOf: information) else {
-                return .stale(.invalidResponse, status: head.status)
-            }
-            if try await isFromOtherNode(head, content) {
-                head = heard(head)
-                guard self.known?.validators != Validators() else {
-                    return .stale(.unverifiable, status: head.status)
-                }
-                confirm(by: head, asked: asked)
-                return .confirmed(status: head.status)
-            }
-            try await begin(
-                ResponseCheck.information(of: head, asked: request, content: content),
-                Freshness(head.fields, asked: asked), from: request.url, keeping: nil)
-            return .changed
         }
     }
 

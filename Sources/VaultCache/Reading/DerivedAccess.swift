@@ -73,9 +73,9 @@ extension ResourceLoader {
         of known: ContentInformation, from head: OriginHead, asked: OriginRequest
     ) async throws -> Bool {
         guard known.privateHosts == nil, known.validators != Validators() else { return false }
-        let verdict = try ResponseCheck.judge(
-            head, asked: asked, known: KnownRepresentation(validators: known.validators, length: known.length))
-        guard case .current(let content) = verdict else { return false }
+        let verdict = AnswerJudge(known: AnswerJudge.Known(information: known), asked: asked).judge(head)
+        if case .decided(.refuse(let failure)) = verdict { throw failure }
+        guard case .decided(.same(let content)) = verdict else { return false }
         var information = known
         information.privateHosts = ResponseCheck.information(of: head, asked: asked, content: content).privateHosts
         try await learn(information)

@@ -72,7 +72,7 @@ extension ResourceLoader {
     ) async throws -> ContentInformation? {
         // Another answer may have changed the loader's state in the meantime.
         if let known = look({ $0.information }) { return known }
-        let content = try ResponseCheck.judge(head, asked: request).content
+        let content = try ResponseCheck.content(of: head, asked: request)
         // Frameworks that do not support HEAD report a length of 0, or no length.
         guard let length = content.length, length > 0 else { return nil }
         let information = ResponseCheck.information(of: head, asked: request, content: content)

@@ -1,5 +1,6 @@
 import MediaVault
 import OriginTestSupport
+import Synchronization
 import Testing
 import VaultModel
 
@@ -63,6 +64,29 @@ struct NodesTests {
         let again = try await fixture.open()
         #expect(try await fixture.read(again) == 0..<Self.length)
         await again.close()
+    }
+
+    @Test("Nodes that answer many requests in a row are found when the first is back, and probed for once only")
+    func sticky() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: Self.length))
+        let node = Mutex("\"a\"")
+        fixture.origin.answer { request in
+            ScriptedResource(length: Self.length, entityTag: node.withLock(\.self), lastModified: Self.date)
+                .answer(to: request)
+        }
+        let vault = try await fixture.open()
+        func read(_ first: Int64, from tag: String) async throws -> Int {
+            node.withLock { $0 = tag }
+            #expect(try await fixture.read(vault, .closed(first: first, last: first + 9_999)) == first..<first + 10_000)
+            return fixture.ranges.count { $0 == "bytes=0-0" }
+        }
+        #expect(try await read(0, from: "\"a\"") == 0)
+        let probes = try await read(500_000, from: "\"b\"")
+        #expect(probes > 0, "premise: the vault probed the origin")
+        #expect(try await read(700_000, from: "\"a\"") == probes)
+        #expect(try await read(300_000, from: "\"b\"") == probes)
+        #expect(try await read(850_000, from: "\"a\"") == probes)
+        await vault.close()
     }
 
     @Test("What the vault learned about nodes survives a restart without further probes")

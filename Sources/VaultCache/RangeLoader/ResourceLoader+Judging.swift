@@ -2,39 +2,7 @@ import VaultFetch
 package import VaultModel
 import VaultStorage
 
-/// A value with the evidence for whether an origin's entity tags identify a resource's versions, or only the node that
-/// answered.
-///
-/// The nodes behind one host name, such as those of a CDN, may send the same bytes with different entity tags.
-/// Validators that reappear after others have contradicted them come from another node of the same origin.
-struct EntityTagReliability {
-    private var length: Int64?
-    /// The contradicted validators, oldest first. They belong to seemingly different versions that have the same
-    /// length.
-    private var contradicted: [Validators] = []
-    /// Whether the origin's entity tags were found to identify nodes rather than versions, so that they are ignored.
-    private(set) var ignoresTags = false
-
-    private static let most = 8
-
-    /// Records validators that an answer with a seemingly different version has contradicted.
-    mutating func note(_ validators: Validators, length: Int64?) {
-        if length != self.length { (self.length, contradicted) = (length, []) }
-        contradicted.removeAll { $0 == validators }
-        contradicted.append(validators)
-        if contradicted.count > Self.most { contradicted.removeFirst() }
-    }
-
-    /// Returns whether these validators have reappeared after being contradicted.
-    func isBack(_ validators: Validators, length: Int64?) -> Bool {
-        length == self.length && contradicted.contains(validators)
-    }
-
-    /// Marks the origin's entity tags as ignored from now on.
-    mutating func ignoreTags() { ignoresTags = true }
-}
-
-// Decides which of an answer's validators count: those that identify a version rather than a node of the origin.
+// Judges answers: obtains what ``AnswerJudge`` needs to decide, and records what it found about the origin.
 extension ResourceLoader {
     /// Whether the origin's entity tags are ignored, by the operator's choice or because they were found to identify
     /// nodes.
@@ -49,14 +17,6 @@ extension ResourceLoader {
         guard var information = look({ $0.information }) else { return nil }
         if ignoresTags { information.validators = information.validators.withoutTag }
         return information
-    }
-
-    /// ``known``, in the form that answers are compared with.
-    var knownRepresentation: KnownRepresentation? {
-        known.map {
-            KnownRepresentation(
-                validators: $0.validators, length: $0.length, unsettledDate: look { $0.unsettledDate })
-        }
     }
 
     /// Returns a new answer's head, with a date in any case, and without its entity tag if entity tags are ignored.
@@ -121,44 +81,71 @@ extension ResourceLoader {
     /// two different tags in a row tags every answer anew.
     private static let mostProbesWithoutDate = 1
 
-    /// Returns whether an answer with a seemingly different version comes from another node that has the same version.
+    /// Decides to what an answer belongs, obtaining the evidence that its head lacks. Only one caller at a time may call
+    /// this.
     ///
-    /// This is so if length and date are equal, and the entity tags alternate or differ each time. From then on, only
-    /// the date counts or, without a date, the connection. Only one caller at a time may call this.
-    func isFromOtherNode(_ head: OriginHead, _ content: ResponseContent) async throws -> Bool {
-        if case .unsatisfiable = content { return false }
-        guard let known, content.length == nil || content.length == known.length else { return false }
-        let (mine, theirs) = (known.validators, head.validators)
-        guard mine.entityTag != nil, theirs.entityTag != nil, mine.lastModified == theirs.lastModified else {
-            return false
-        }
-        var isNode = look { $0.entityTags.isBack(theirs, length: known.length) }
-        if !isNode { isNode = try await originVaries(otherThan: theirs, length: known.length) }
-        guard isNode else {
-            change { state in
-                state.entityTags.note(mine, length: known.length)
-                return Effects()
+    /// - Parameters:
+    ///   - answer: the head, dated when it arrived.
+    ///   - prefersRange: returns whether the requested range alone would be of use if the resource has changed.
+    func decide(
+        on answer: OriginHead, _ body: PeekableBody, asked: OriginRequest,
+        prefersRange: () -> Bool = { false }, isOther: Bool = false
+    ) async throws -> AnswerJudge.Decision {
+        var evidence = AnswerJudge.Evidence()
+        while true {
+            let (known, head) = (judged, heard(answer))
+            let judge = AnswerJudge(known: known, asked: asked, prefersRange: prefersRange(), isOther: isOther)
+            switch judge.judge(head, evidence) {
+            case .needs(.beginning):
+                evidence.beginning = try await body.peek(atLeast: MediaType.pageBeginningByteCount)
+            case .needs(.manifest):
+                evidence.isUsableManifest = try await !isUnusable(body, ofType: head.fields["Content-Type"])
+            case .needs(.anotherAnswer):
+                evidence.variesByNode = try await originVaries(
+                    otherThan: head.validators, length: known?.information.length)
+            case .tagsIdentifyNodes(let asksAgain):
+                if let known { try await ignoreTags(of: known.information) }
+                if asksAgain { return .askAgain(isUnconditional: false) }
+            case .decided(let decision):
+                switch decision {
+                case .other(_, byTagAlone: true), .askAgain(_, byTagAlone: true):
+                    if let known { noteContradicted(known.information) }
+                default: break
+                }
+                return decision
             }
-            return false
         }
-        try await settle(known)
-        return true
     }
 
-    /// Returns whether the origin sent the whole resource instead of a range because another node has a weak tag for
-    /// the same version.
-    ///
-    /// If so, only the date counts from then on. Only one caller at a time may call this.
-    func isFromNodeWithWeakTag(_ head: OriginHead, asked: OriginRequest) async throws -> Bool {
-        guard let known, let mine = known.validators.strongTag, asked.ifRange == mine.description,
-            let theirs = head.validators.entityTag, theirs.isWeak, theirs.matchesWeakly(mine),
-            known.validators.lastModified != nil
-        else { return false }
-        try await settle(known)
-        return true
+    /// Waits for the first bytes of an answer if the decision on it depends on them, so that
+    /// ``decide(on:_:asked:prefersRange:isOther:)`` does not keep other answers waiting.
+    func awaitBeginning(
+        of body: PeekableBody, _ answer: OriginHead, asked: OriginRequest, isOther: Bool = false
+    ) async throws {
+        let judge = AnswerJudge(known: judged, asked: asked, isOther: isOther)
+        guard case .needs(.beginning) = judge.judge(heard(answer)) else { return }
+        _ = try await body.peek(atLeast: MediaType.pageBeginningByteCount)
     }
 
-    private func settle(_ known: ContentInformation) async throws {
+    /// What answers are judged by; nil if nothing is known.
+    private var judged: AnswerJudge.Known? {
+        guard let known else { return nil }
+        let isManifest = holdsManifest
+        return look { state in
+            AnswerJudge.Known(
+                information: known, unsettledDate: state.unsettledDate, hasBytes: !state.present.isEmpty,
+                isManifest: isManifest, tags: state.entityTags)
+        }
+    }
+
+    private func noteContradicted(_ known: ContentInformation) {
+        change { state in
+            state.entityTags.note(known.validators, length: known.length)
+            return Effects()
+        }
+    }
+
+    private func ignoreTags(of known: ContentInformation) async throws {
         var settled = known
         settled.validators = known.validators.withoutTag
         change { state in
@@ -191,7 +178,7 @@ extension ResourceLoader {
             }
             response.cancel()
             let head = heard(response.head)
-            guard let content = try? ResponseCheck.judge(head, asked: request).content,
+            guard let content = try? ResponseCheck.content(of: head, asked: request),
                 content.length == nil || content.length == length, head.validators.entityTag != nil,
                 head.validators.lastModified == validators.lastModified
             else { return false }
