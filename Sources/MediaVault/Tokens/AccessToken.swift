@@ -159,4 +159,15 @@ extension TokenIssuer {
     private func mac(of grant: AccessGrant, _ use: AccessToken.Use) -> [UInt8] {
         keyring.token(.token, AccessToken.message(epoch: keyring.tokenEpoch, grant: grant, use))
     }
+
+    /// The current era.
+    package var signInEra: SignInEra { SignInEra(tokens: era, ends: grants?.sessionEnds ?? SessionEnds()) }
+
+    /// Returns whether a ticket or sign-in from a past era may still admit someone.
+    ///
+    /// - Parameter viewer: the viewer who signs in; nil for the owner.
+    package func isInForce(_ begun: SignInEra, for viewer: ViewerID?) -> Bool {
+        let now = signInEra
+        return now.tokens == begun.tokens && now.ends.isSame(as: begun.ends, for: viewer)
+    }
 }

@@ -26,19 +26,6 @@ struct SessionEnds: Hashable, Sendable {
 /// sign-in from an earlier era admits nobody. Tickets are kept only in memory, so an era need not survive a restart.
 package struct SignInEra: Hashable, Sendable {
     /// The token key and epoch in use at that time, as ``TokenIssuer/era`` identifies them.
-    fileprivate let tokens: [UInt8]
-    fileprivate let ends: SessionEnds
-}
-
-extension TokenIssuer {
-    /// The current era.
-    package var signInEra: SignInEra { SignInEra(tokens: era, ends: grants?.sessionEnds ?? SessionEnds()) }
-
-    /// Returns whether a ticket or sign-in from a past era may still admit someone.
-    ///
-    /// - Parameter viewer: the viewer who signs in; nil for the owner.
-    package func isInForce(_ begun: SignInEra, for viewer: ViewerID?) -> Bool {
-        let now = signInEra
-        return now.tokens == begun.tokens && now.ends.isSame(as: begun.ends, for: viewer)
-    }
+    let tokens: [UInt8]
+    let ends: SessionEnds
 }

@@ -1,13 +1,18 @@
-package import VaultModel
+import VaultModel
 
-// An MPD may name several places for the same files. A player takes the first, and another if the first is unavailable.
-extension DASHManifest {
+/// The other places of an MPD's files. An MPD may name several for the same files; a player takes the first, and another
+/// if the first is unavailable.
+struct DASHAlternatives {
+    let root: MarkupElement
+    let url: MediaURL
+    let isLive: Bool
+
     /// The maximum number of places that are considered for a file, including the first.
     private static let mostPlaces = 8
 
     /// The alternative URLs of files, keyed by the first URL. Each comes from another choice among several `BaseURL`
     /// elements, at one level or at several.
-    package var alternatives: [MediaURL: [MediaURL]] {
+    var places: [MediaURL: [MediaURL]] {
         let choices = Self.choices(in: root)
         guard !choices.isEmpty else { return [:] }
         let first = files(of: DASHWalk.representations(of: root, at: url))

@@ -36,6 +36,12 @@ package struct DASHManifest: Sendable {
         self.byteCount = byteCount
     }
 
+    /// The alternative URLs of files, keyed by the first URL. Each comes from another choice among several `BaseURL`
+    /// elements, at one level or at several.
+    package var alternatives: [MediaURL: [MediaURL]] {
+        DASHAlternatives(root: root, url: url, isLive: isLive).places
+    }
+
     /// Refuses elements that import another manifest, elements that players read differently, and templates that would
     /// exhaust a player's memory.
     ///

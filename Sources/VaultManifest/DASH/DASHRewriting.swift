@@ -214,10 +214,3 @@ struct DASHRewriting {
         }
     }
 }
-
-extension MarkupElement {
-    /// Keeps only the text, whose pieces players join, or replaces all content with another text.
-    fileprivate mutating func keepText(_ text: String?) {
-        if let text { replaceContent(by: text) } else { children.removeAll { $0.element != nil } }
-    }
-}

@@ -228,8 +228,3 @@ extension DASHSegments {
         return Int64(clamping: (whole + part - 1) / part)
     }
 }
-
-extension MarkupElement {
-    /// Returns an attribute as a non-negative whole number; nil if it is not one, or does not fit in 63 bits.
-    func number(_ name: String) -> Int64? { self[name].flatMap { DecimalNumber.exact($0.trimmingSpace()) } }
-}

@@ -56,26 +56,6 @@ extension EntryFile {
     }
 }
 
-extension MarkupElement {
-    /// All elements within this one, in the order of their tags, except those that describe the feed from which an
-    /// entry was taken.
-    fileprivate var descendants: [MarkupElement] {
-        var found: [MarkupElement] = []
-        var waiting = Array(elements.reversed())
-        while let element = waiting.popLast() {
-            found.append(element)
-            if element.localName != "source" { waiting += element.elements.reversed() }
-        }
-        return found
-    }
-
-    /// Whether the element is an Atom link to a file. Other forms of feeds use such links, too.
-    fileprivate var isLinkToEnclosure: Bool {
-        guard localName == "link", let relation = self["rel"]?.trimmingSpace().lowercased() else { return false }
-        return relation == "enclosure" || relation == "http://www.iana.org/assignments/relation/enclosure"
-    }
-}
-
 /// Resolves references in feeds, which may be relative.
 enum FeedReference {
     /// Returns a reference's URL, without user name and password; nil if it cannot be fetched.

@@ -55,7 +55,7 @@ package final class AuditLog: Sendable {
 
     /// Returns the name that identifies a resource in receipts; nil if the keyring cannot derive it.
     package func subject(of resource: ResourceID) -> String? {
-        store.keyring.auditSubject(of: resource, locator: store.index.locator).map { Hex.encode($0) }
+        KeyringReceipts(store.keyring).subject(of: resource, locator: store.index.locator).map { Hex.encode($0) }
     }
 
     /// Writes a receipt for a resource that the index no longer has, identified by its name in receipts.
@@ -97,7 +97,7 @@ package final class AuditLog: Sendable {
             let failure = "the receipt cannot be written to audit.log, so the keyring was not destroyed"
             let end = try Self.translating(failure) { () throws(FileFailure) in try file.end() }
             let last = max(
-                try Self.sequence(before: end, in: file, by: store.keyring), store.keyring.receiptSequence)
+                try Self.sequence(before: end, in: file, by: store.keyring), KeyringReceipts(store.keyring).sequence)
             let receipt = Content(act: .destroy, outcome: .destroyed, resources: resources).receipt(
                 after: last, current: store.keyring.currentGeneration, time: store.index.now())
             let line = try Self.line(receipt, after: end, signedBy: store.keyring)
@@ -136,7 +136,7 @@ package final class AuditLog: Sendable {
     static func line(
         _ receipt: Receipt, after end: AuditFile.End, signedBy keyring: Keyring, with edit: KeyringEdit? = nil
     ) throws -> [UInt8] {
-        try keyring.sign(
+        try KeyringReceipts(keyring).sign(
             receipt, previous: end.last.map { ReceiptLine.hash(of: $0) } ?? ReceiptLine.firstPrevious, with: edit)
     }
 
@@ -146,7 +146,7 @@ package final class AuditLog: Sendable {
     /// such receipt. Receipts signed by other keys are ignored, because they must not influence the keyring's count.
     static func sequence(before end: AuditFile.End, in file: AuditFile, by keyring: Keyring) throws -> Int64 {
         guard let last = end.last else { return 0 }
-        let anchor = try keyring.auditAnchor()
+        let anchor = try KeyringReceipts(keyring).anchor()
         if let line = ReceiptLine(last), line.isSigned(as: anchor) { return line.receipt.sequence }
         // The newest receipt number for each key that signed receipts, and for each former key that one of these keys
         // replaced.
@@ -192,7 +192,7 @@ package final class AuditLog: Sendable {
         let last = max(try sequence(before: end, in: log, by: keyring), document.receiptSequence)
         let receipt = Content(act: .restore).receipt(after: last, current: Int(document.current), time: time)
         let line = try line(receipt, after: end, signedBy: keyring)
-        let bytes = try keyring.counting(receipt, in: file)
+        let bytes = try KeyringReceipts(keyring).counting(receipt, in: file)
         try translating(failure) { () throws(FileFailure) in try log.append(line, at: end) }
         do {
             try place.write(bytes)
@@ -208,7 +208,7 @@ package final class AuditLog: Sendable {
     package static func report(
         on folder: String, keyring: Keyring?, fileSystem: any FileSystem = PosixFileSystem()
     ) throws -> AuditReport {
-        var check = AuditChecker(anchor: try keyring?.auditAnchor())
+        var check = AuditChecker(anchor: try keyring.map { try KeyringReceipts($0).anchor() })
         try translating("audit.log cannot be read") { () throws(FileFailure) in
             try AuditFile(in: folder, fileSystem: fileSystem).forEachLine { check.add($0) }
         }
@@ -223,7 +223,7 @@ extension AuditLog {
     /// - Throws: ``VaultError`` if the log cannot be read.
     package func lastSequence() throws -> Int64 {
         let end = try Self.translating("audit.log cannot be read") { () throws(FileFailure) in try file.end() }
-        return max(try Self.sequence(before: end, in: file, by: store.keyring), store.keyring.receiptSequence)
+        return max(try Self.sequence(before: end, in: file, by: store.keyring), KeyringReceipts(store.keyring).sequence)
     }
 
     /// Returns the receipts that the vault's own key has signed since the receipt with the given number.
@@ -235,7 +235,7 @@ extension AuditLog {
     /// - Throws: ``VaultError`` if the log cannot be read, or the keyring cannot be written.
     package func receipts(after sequence: Int64?) throws -> [Receipt] {
         guard let sequence else { return [] }
-        let anchor = try store.keyring.auditAnchor()
+        let anchor = try KeyringReceipts(store.keyring).anchor()
         var receipts: [Receipt] = []
         var key = anchor.publicKey
         try Self.translating("audit.log cannot be read") { () throws(FileFailure) in

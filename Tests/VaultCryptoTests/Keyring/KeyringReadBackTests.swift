@@ -67,7 +67,7 @@ struct KeyringReadBackTests {
         }
         let receipt = Receipt(
             sequence: Self.beyond, time: 1, act: .rotate, outcome: .done, generation: 1, subject: nil, resources: nil)
-        #expect(throws: VaultError.self) { try keyring.counting(receipt, in: fixture.file) }
+        #expect(throws: VaultError.self) { try KeyringReceipts(keyring).counting(receipt, in: fixture.file) }
         #expect(throws: VaultError.self) {
             try NewKeyring.make(
                 with: .key(SecretKey(KeyringFixture.keyBytes)), method: .keyFile, label: "", now: .max)

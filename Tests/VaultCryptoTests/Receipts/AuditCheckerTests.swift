@@ -19,13 +19,14 @@ struct AuditCheckerTests {
         let receipt = Receipt(
             sequence: Int64(number), time: 1_700_000_000, act: .shred, outcome: .destroyed, generation: number,
             subject: String(repeating: "ab", count: 32), resources: nil)
-        return try keyring.sign(receipt, previous: last.map { ReceiptLine.hash(of: $0) } ?? ReceiptLine.firstPrevious)
+        return try KeyringReceipts(keyring).sign(
+            receipt, previous: last.map { ReceiptLine.hash(of: $0) } ?? ReceiptLine.firstPrevious)
     }
 
     private func report(_ lines: [[UInt8]], knowing sequence: Int64? = 4, rest: [UInt8] = []) throws -> AuditReport {
         let anchor = try sequence.map {
             AuditChecker.Anchor(
-                vaultID: keyring.vaultID, publicKey: try keyring.auditAnchor().publicKey, sequence: $0)
+                vaultID: keyring.vaultID, publicKey: try KeyringReceipts(keyring).anchor().publicKey, sequence: $0)
         }
         return AuditChecker.report(on: lines.flatMap { $0 + [0x0A] } + rest, anchor: anchor)
     }
@@ -39,7 +40,7 @@ struct AuditCheckerTests {
             #expect(report.vaultID == keyring.vaultID.hex && report.publicKey?.count == 64)
             #expect(report.receipts.allSatisfy { $0.act == .shred && $0.outcome == .destroyed })
         }
-        #expect(try report([], knowing: 0) == AuditChecker.report(on: [], anchor: keyring.auditAnchor()))
+        #expect(try report([], knowing: 0) == AuditChecker.report(on: [], anchor: KeyringReceipts(keyring).anchor()))
     }
 
     @Test("A change of any byte of a line is detected")

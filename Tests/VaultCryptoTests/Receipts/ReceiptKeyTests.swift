@@ -46,21 +46,21 @@ struct ReceiptKeyTests {
         let receipt = Receipt(
             sequence: Int64(number), time: 1, act: .rotateRoot, outcome: .done, generation: 1, subject: nil,
             resources: nil)
-        return try keyring.sign(
+        return try KeyringReceipts(keyring).sign(
             receipt, previous: last.map { ReceiptLine.hash(of: $0) } ?? ReceiptLine.firstPrevious, with: edit)
     }
 
     private func faults(_ lines: [[UInt8]], _ keyring: Keyring?, counting sequence: Int64 = 0) throws -> [AuditFault] {
         let anchor = try keyring.map {
             AuditChecker.Anchor(
-                vaultID: $0.vaultID, publicKey: try $0.auditAnchor().publicKey, sequence: sequence)
+                vaultID: $0.vaultID, publicKey: try KeyringReceipts($0).anchor().publicKey, sequence: sequence)
         }
         return AuditChecker.report(on: lines.flatMap { $0 + [0x0A] }, anchor: anchor).faults
     }
 
     @Test("The log is sound with the new keyring and without one, and the two receipt keys differ")
     func whole() throws {
-        #expect(try former.auditAnchor().publicKey != own.auditAnchor().publicKey)
+        #expect(try KeyringReceipts(former).anchor().publicKey != KeyringReceipts(own).anchor().publicKey)
         for count in 3...5 {
             #expect(try faults(Array(lines.prefix(count)), own, counting: Int64(count)).isEmpty)
             #expect(try faults(Array(lines.prefix(count)), nil).isEmpty)
@@ -96,9 +96,9 @@ struct ReceiptKeyTests {
         let next = try Self.line(4, after: lines[2], by: former)
         let log = Array(lines.prefix(3)) + [next]
         #expect(try faults(log, former).isEmpty && faults(log, nil).isEmpty)
-        #expect(try ReceiptLine(lines[2])?.isSigned(as: former.auditAnchor()) == true)
-        #expect(try ReceiptLine(lines[2])?.isSigned(as: own.auditAnchor()) == true)
-        #expect(try ReceiptLine(lines[3])?.isSigned(as: former.auditAnchor()) == false)
+        #expect(try ReceiptLine(lines[2])?.isSigned(as: KeyringReceipts(former).anchor()) == true)
+        #expect(try ReceiptLine(lines[2])?.isSigned(as: KeyringReceipts(own).anchor()) == true)
+        #expect(try ReceiptLine(lines[3])?.isSigned(as: KeyringReceipts(former).anchor()) == false)
     }
 
     @Test("After an older keyring is restored, lines of the new key are valid until the former key signs again")
@@ -122,10 +122,10 @@ struct ReceiptKeyTests {
         let other = try KeyringFixture().unlock()
         let line = try Self.line(6, after: lines[4], by: other)
         var object = try JSONObject(JSONParser.parse(line), name: "receipt")
-        object["former"] = .string(Hex.encode(try own.auditAnchor().publicKey))
+        object["former"] = .string(Hex.encode(try KeyringReceipts(own).anchor().publicKey))
         object["vault"] = .string(own.vaultID.hex)
         let forged = JSONValue.object(object.members).canonical
-        #expect(try ReceiptLine(forged)?.isSigned(as: own.auditAnchor()) == false)
+        #expect(try ReceiptLine(forged)?.isSigned(as: KeyringReceipts(own).anchor()) == false)
         #expect(try !faults(lines + [forged], own).isEmpty && !faults(lines + [forged], nil).isEmpty)
     }
 }

@@ -28,12 +28,12 @@ struct AuditLogTests {
         try store.close()
         #expect(try TemporaryFolder.mode(of: path) == 0o600)
         let keyring = try TemporaryVault.unlock(vault.keyringFile)
-        #expect(keyring.receiptSequence == 3)
+        #expect(KeyringReceipts(keyring).sequence == 3)
         let report = try AuditLog.report(on: vault.folder, keyring: keyring)
         #expect(report.isSound && report.receipts.map(\.act) == [.rotate, .shred, .rewrap])
         #expect(report.receipts[1] == second && second.subject?.count == 64)
         #expect(report.receipts[2].resources == 7 && report.receipts[0].generation == 1)
-        let subject = try #require(keyring.auditSubject(of: title.id, locator: 1))
+        let subject = try #require(KeyringReceipts(keyring).subject(of: title.id, locator: 1))
         #expect(second.subject == Hex.encode(subject))
     }
 
@@ -65,7 +65,7 @@ struct AuditLogTests {
         let store = try vault.open()
         let (log, revision) = (vault.log(of: store), store.keyring.revision)
         #expect(try Generations(store).add(noting: log) == 2)
-        #expect(store.keyring.revision == revision + 1 && store.keyring.receiptSequence == 1)
+        #expect(store.keyring.revision == revision + 1 && KeyringReceipts(store.keyring).sequence == 1)
         let before = try Data(contentsOf: URL(filePath: path))
         let refusal = #expect(throws: VaultError.self) {
             try log.change(.retire) { (edit: inout KeyringEdit) in try edit.retireGeneration(2) }
@@ -122,11 +122,11 @@ struct AuditLogTests {
         for _ in 0..<2 { try log.note(.rewrap) }
         try store.close()
         let renewed = try TemporaryVault.unlock(vault.keyringFile)
-        #expect(try renewed.auditAnchor().publicKey != keyring.auditAnchor().publicKey)
+        #expect(try KeyringReceipts(renewed).anchor().publicKey != KeyringReceipts(keyring).anchor().publicKey)
         #expect(try AuditLog.report(on: vault.folder, keyring: renewed).isSound)
         try AuditLog.restore(backup, of: keyring, at: place, in: vault.folder)
         let restored = try TemporaryVault.unlock(vault.keyringFile)
-        #expect(restored.receiptSequence == 5)
+        #expect(KeyringReceipts(restored).sequence == 5)
         let report = try AuditLog.report(on: vault.folder, keyring: restored)
         #expect(report.isSound && report.receipts.map(\.sequence) == [1, 2, 3, 4, 5])
     }
@@ -181,7 +181,7 @@ struct AuditLogTests {
         #expect(throws: VaultError.self) { try restore() }
         #expect(try receipts().isEmpty && place.holds(bytes))
         try restore()
-        #expect(try receipts() == [.restore] && TemporaryVault.unlock(vault.keyringFile).receiptSequence == 1)
+        #expect(try receipts() == [.restore] && KeyringReceipts(TemporaryVault.unlock(vault.keyringFile)).sequence == 1)
     }
 
     @Test("The next receipt does not hide that earlier lines were cut off")

@@ -35,7 +35,7 @@ struct ForgedReceiptTests {
         case .signed:
             let receipt = Receipt(
                 sequence: sequence, time: 1, act: .rotate, outcome: .done, generation: 1, subject: nil, resources: nil)
-            line = try TestKeyring.make().sign(receipt, previous: ReceiptLine.hash(of: last))
+            line = try KeyringReceipts(TestKeyring.make()).sign(receipt, previous: ReceiptLine.hash(of: last))
             #expect(ReceiptLine(line)?.isGenuine == true)
         }
         try (log + Data(line) + Data([0x0A])).write(to: URL(filePath: path))
@@ -56,7 +56,7 @@ struct ForgedReceiptTests {
         try forge(forgery, Self.largest)
         try store.close()
         let keyring = try TemporaryVault.unlock(vault.keyringFile)
-        #expect(keyring.receiptSequence == 3 && keyring.activeGenerations == [1, 2])
+        #expect(KeyringReceipts(keyring).sequence == 3 && keyring.activeGenerations == [1, 2])
         let report = try AuditLog.report(on: vault.folder, keyring: keyring)
         let kind: AuditFault.Kind = forgery == .changed ? .signature : .stranger
         #expect(report.faults.filter { $0.kind == kind }.map(\.line) == [2, 4, 6])
@@ -74,7 +74,7 @@ struct ForgedReceiptTests {
         let keyring = try TemporaryVault.unlock(vault.keyringFile)
         try AuditLog.restore(place.read(), of: keyring, at: place, in: vault.folder)
         let restored = try TemporaryVault.unlock(vault.keyringFile)
-        #expect(restored.receiptSequence == 2)
+        #expect(KeyringReceipts(restored).sequence == 2)
         try forge(forgery, Self.largest)
         store = try VaultStore.open(at: vault.folder, keyring: restored, access: .owner)
         try vault.log(of: store).destroyKeyring(resources: 0)

@@ -72,12 +72,12 @@ struct DueReceiptTests {
         try vault.keyringPlace().write(keyring)
         let opened = try VaultStore.open(
             at: vault.folder, keyring: TemporaryVault.unlock(vault.keyringFile), access: .owner)
-        #expect(opened.keyring.receiptSequence == 0)
+        #expect(KeyringReceipts(opened.keyring).sequence == 0)
         let log = vault.log(of: opened)
         #expect(try log.lastSequence() == 1)
-        #expect(try log.receipts(after: nil).isEmpty && opened.keyring.receiptSequence == 0)
+        #expect(try log.receipts(after: nil).isEmpty && KeyringReceipts(opened.keyring).sequence == 0)
         #expect(try log.receipts(after: 0).map(\.subject) == [log.subject(of: title)])
-        #expect(try TemporaryVault.unlock(vault.keyringFile).receiptSequence == 1)
+        #expect(try KeyringReceipts(TemporaryVault.unlock(vault.keyringFile)).sequence == 1)
         #expect(try log.receipts(after: 1).isEmpty)
         try opened.close()
     }

@@ -74,7 +74,7 @@ struct ShredTests {
                     #expect(report.isSound, comment)
                     let receipts = report.receipts.filter { $0.act == .shred }
                     #expect(receipts.map(\.outcome) == [.destroyed], comment)
-                    #expect(receipts.allSatisfy { $0.sequence <= keyring.receiptSequence }, comment)
+                    #expect(receipts.allSatisfy { $0.sequence <= KeyringReceipts(keyring).sequence }, comment)
                     try opened.close()
                 } catch {
                     Issue.record(error, comment)
