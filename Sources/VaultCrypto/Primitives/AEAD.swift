@@ -2,7 +2,8 @@ import CSodium
 
 /// ChaCha20-Poly1305 as the IETF specifies it (RFC 8439), implemented by libsodium.
 ///
-/// The caller must use each nonce only once with a key; ``SealedValue`` and ``SegmentSealer`` ensure that.
+/// The caller must use each nonce only once with a key, or only for the same message; ``SegmentSealer`` and random
+/// nonces of ``SealedValue`` ensure that.
 package enum AEAD {
     package typealias Nonce = InlineArray<12, UInt8>
 
