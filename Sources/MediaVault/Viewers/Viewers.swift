@@ -204,6 +204,56 @@ public final class Viewers: Sendable {
         }
     }
 
+    // MARK: Signing in
+
+    /// The error for a wrong PIN, for a name that no viewer has, and for a viewer who has no PIN.
+    package static let wrongNameOrPIN = VaultError(
+        .wrongKey, "no viewer has this name and PIN; try again, or ask the owner of the vault")
+
+    /// Returns the viewer who has this name and PIN.
+    ///
+    /// After five wrong tries with a name from one address, each further try from there must wait: 30 seconds at first,
+    /// then twice as long each time, up to an hour. All addresses together may make 40 wrong tries with a name, and one
+    /// more every 40 minutes. A viewer's wrong tries are stored, so a restart does not clear them. A try with a name
+    /// that no viewer has takes as long, and gets the same answers.
+    ///
+    /// - Parameters:
+    ///   - name: the viewer's name, in upper or lower case.
+    ///   - pin: the viewer's PIN.
+    ///   - address: the bytes of the client's network address; empty for this machine. All addresses in a 64-bit IPv6
+    ///     network count as one. Addresses take turns, and at most 8 callers from each can wait.
+    /// - Throws: ``VaultError`` with code `wrongKey` if no viewer has this name and PIN; `busy` if the next try must
+    ///   wait, with ``VaultError/retryAfter``, or if too many people are signing in; `storage` if there is not enough
+    ///   memory.
+    public func signIn(name: String, pin: PIN, from address: [UInt8] = []) async throws -> ViewerID {
+        try await signIn(name: name, pin: pin, from: address) { _ in nil }.id
+    }
+
+    /// Signs in from a browser on which the viewer may have signed in before. If so, the browser waits only because of
+    /// its own wrong tries, not because of those that others have made.
+    ///
+    /// - Parameter device: returns the device on which a viewer has signed in before; nil if that is not proved.
+    /// - Returns: the viewer as they were when the PIN was compared. They may have been changed since.
+    package func signIn(
+        name: String, pin: PIN, from address: [UInt8], knownAs device: @escaping @Sendable (Viewer) -> DeviceID?
+    ) async throws -> Viewer {
+        try await SignIn(viewers: self, name: name, pin: pin, address: address, device: device).run()
+    }
+
+    /// Forgets a viewer's wrong tries from all addresses and devices, so that the next try need not wait.
+    ///
+    /// - Throws: ``VaultError`` with code `notHeld` if there is no such viewer; `owned` if this process is not the
+    ///   owner; `storage` or `diskFull` if the change cannot be written.
+    @discardableResult
+    public func unlock(_ id: ViewerID) async throws -> Viewer {
+        try store.requireOwner(to: "unlocks viewers")
+        return try await change { viewers, _ in
+            guard var viewer = viewers[id] else { throw Self.unknown }
+            viewer.tries = SignInTries()
+            return viewer
+        }
+    }
+
     // MARK: Changing
 
     /// The error for an id that no viewer has.
