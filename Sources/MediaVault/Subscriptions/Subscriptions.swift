@@ -163,9 +163,10 @@ package struct Subscriptions: Sendable {
     package func start(_ tell: @escaping @Sendable (Subscription, VaultError?) -> Void) {
         guard store.isOwner else { return }
         // The clock must not keep alive what it runs on, which holds the store.
-        clock.start { [weak loaders = loaders, weak downloads, weak clock, pictures = titles.pictures] in
+        let (pictures, tasks) = (titles.pictures, titles.backgroundTasks)
+        clock.start { [weak loaders = loaders, weak downloads, weak clock] in
             guard let loaders, let downloads, let clock else { return }
-            let titles = Titles(loaders: loaders, downloads: downloads, pictures: pictures)
+            let titles = Titles(loaders: loaders, downloads: downloads, pictures: pictures, backgroundTasks: tasks)
             let subscriptions = Subscriptions(titles: titles, downloads: downloads, clock: clock)
             await subscriptions.removeReplacedTitles()
             await subscriptions.runDueSubscriptions(tell)

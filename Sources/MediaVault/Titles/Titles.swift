@@ -1,5 +1,5 @@
-import VaultCache
-package import VaultModel
+public import VaultCache
+public import VaultModel
 import VaultStorage
 
 /// The titles of a vault, and all its other resources: what the vault knows about them, and what it does with them.
@@ -7,6 +7,7 @@ public struct Titles: Sendable {
     let loaders: LoaderTable
     let downloads: DownloadQueue
     let pictures: PictureCache
+    let backgroundTasks: BackgroundTasks
 
     var store: VaultStore { loaders.environment.store }
     var pool: BlockingPool { loaders.environment.pool }
@@ -104,13 +105,44 @@ public struct Titles: Sendable {
         return try await pool.run { try !store.index.titleIDs.resources(id).isEmpty }
     }
 
-    /// Returns the held ranges of a resource, if the reference is allowed to use them.
-    package func heldRanges(of reference: MediaReference) async throws -> [ByteRange] {
+    /// Returns the held ranges of a resource, in ascending order, if the reference is allowed to use them.
+    ///
+    /// - Throws: ``VaultError`` if the index cannot be read, or if the vault is closed.
+    public func heldRanges(of reference: MediaReference) async throws -> [ByteRange] {
         let (loader, lease) = try await loaders.use(reference)
         defer { withExtendedLifetime(lease) {} }
         try await loader.ready()
         guard loader.mayGive(loader.information, for: reference) else { return [] }
         return try await summary(of: reference)?.held ?? []
+    }
+
+    /// Returns the held ranges of a resource, in ascending order: first as they are, and then each time that they have
+    /// changed, because bytes were stored, removed, or found to be damaged.
+    ///
+    /// A loop that is slower than the changes gets only the newest ranges. The sequence goes on until its loop is left;
+    /// if the vault is closed, it throws ``VaultError`` with code `closed`.
+    public func heldRangeUpdates(of reference: MediaReference) -> ProgressSequence<[ByteRange]> {
+        ProgressSequence(among: backgroundTasks) { [self] tell in
+            let (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+            let changes = changes { wake.yield() }
+            var last: [ByteRange]?
+            wake.yield()
+            for await _ in wakes {
+                let news = changes.take()
+                let id = try await id(of: reference)
+                guard last == nil || news.isIncomplete || news.resources.contains(id) else { continue }
+                let held: [ByteRange]
+                do {
+                    held = try await heldRanges(of: reference)
+                } catch let error as VaultError where error.code == .removed {
+                    // The resource is being removed right now.
+                    held = []
+                }
+                if held != last { tell(held) }
+                last = held
+            }
+            throw loaders.isOpen ? CancellationError() : VaultError.vaultClosed
+        }
     }
 
     /// Returns the sources of a resource's latest answers. Running answers come first, then ended ones, the latest

@@ -128,7 +128,9 @@ public final class Vault: Sendable {
     // MARK: Components
 
     /// The titles, and all other resources.
-    public var titles: Titles { Titles(loaders: loaders, downloads: downloads, pictures: pictures) }
+    public var titles: Titles {
+        Titles(loaders: loaders, downloads: downloads, pictures: pictures, backgroundTasks: backgroundTasks)
+    }
     /// Which tokens, playback links and sessions there are.
     public var access: AccessGrants {
         AccessGrants(grants: grants, tokens: tokens, titles: titles, viewers: viewers, keys: keys)

@@ -3,18 +3,36 @@ import VaultStorage
 
 // Shares titles with viewers.
 extension Viewers {
-    /// Shares titles with a viewer or with all current viewers, or stops sharing them.
+    /// Shares titles with a viewer, or with all current viewers.
     ///
     /// - Parameters:
     ///   - titles: the ids of the titles.
     ///   - viewer: the viewer; nil for all current viewers.
-    ///   - isShared: whether to share the titles; false to stop sharing them.
     /// - Returns: the number of titles whose sharing changed.
     /// - Throws: ``VaultError`` with code `notHeld` if there is no such viewer, or if the vault lacks one of the
     ///   titles, in which case nothing changes; `owned` if this process is not the owner; `storage` or `diskFull` if
     ///   the change cannot be written.
     @discardableResult
-    public func share(_ titles: [TitleID], with viewer: ViewerID?, isShared: Bool = true) async throws -> Int {
+    public func share(_ titles: [TitleID], with viewer: ViewerID?) async throws -> Int {
+        try await share(titles, with: viewer, isShared: true)
+    }
+
+    /// Stops sharing titles with a viewer, or with all current viewers. A viewer with whom every title is shared keeps
+    /// them.
+    ///
+    /// - Parameters:
+    ///   - titles: the ids of the titles.
+    ///   - viewer: the viewer; nil for all current viewers.
+    /// - Returns: the number of titles whose sharing changed.
+    /// - Throws: the errors of ``share(_:with:)``.
+    @discardableResult
+    public func unshare(_ titles: [TitleID], from viewer: ViewerID?) async throws -> Int {
+        try await share(titles, with: viewer, isShared: false)
+    }
+
+    /// Shares titles, or stops sharing them.
+    @discardableResult
+    package func share(_ titles: [TitleID], with viewer: ViewerID?, isShared: Bool) async throws -> Int {
         try store.requireOwner(to: "shares titles")
         return try await pool.run { [self] in
             try followResources()

@@ -41,6 +41,17 @@ public struct ProgressSequence<Progress: Sendable>: AsyncSequence, Sendable {
         return Iterator(stream: stream.makeAsyncIterator(), task: task)
     }
 
+    /// Runs the operation to its end: the last progress report, or nil if there was none.
+    ///
+    /// - Throws: the operation's error; `CancellationError` if the task was cancelled.
+    public var value: Progress? {
+        get async throws {
+            var last: Progress?
+            for try await progress in self { last = progress }
+            return last
+        }
+    }
+
     /// Delivers the progress reports.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var stream: AsyncThrowingStream<Progress, any Error>.Iterator

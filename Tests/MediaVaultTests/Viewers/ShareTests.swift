@@ -41,7 +41,7 @@ struct ShareTests {
         #expect(try await names(berta, again) == [film])
         try await again.viewers.remove(berta.id)
         #expect(Set(again.viewers.viewers(of: film)) == [anna.id, all.id])
-        #expect(try await again.viewers.share([film], with: nil, isShared: false) == 1)
+        #expect(try await again.viewers.unshare([film], from: nil) == 1)
         #expect(try await names(anna, again) == [])
         #expect(again.viewers.isShared(film, with: all.id))
         await again.close()
@@ -138,7 +138,7 @@ struct ShareTests {
         for try await _ in vault.download(fixture.url) {}
         #expect(try await names(anna, vault) == [film])
         #expect(try await viewers.positions(of: nil).map(\.position) == [9_000])
-        try await viewers.share([film], with: anna.id, isShared: false)
+        try await viewers.unshare([film], from: anna.id)
         #expect(try await names(anna, vault) == [])
         // The row that the resource has under its new id goes with it.
         try await viewers.share([film], with: anna.id)

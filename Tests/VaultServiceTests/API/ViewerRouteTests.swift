@@ -135,7 +135,7 @@ struct ViewerRouteTests {
                 #expect(hidden.head == missing.head && hidden.body == missing.body, "\(method) \(path)")
             }
             #expect(try await viewer.ask("GET", "positions").body.contains(ids[0].description))
-            try await vault.viewers.share([ids[0]], with: anna.id, isShared: false)
+            try await vault.viewers.unshare([ids[0]], from: anna.id)
             #expect(try await viewer.ask("GET", "positions").body.contains(#""positions":[]"#))
         }
     }
@@ -236,7 +236,7 @@ struct ViewerRouteTests {
                 #"{"url":"\#(origin.url("/secretfolder/one.mp4?token=hunter2"))"}"#, #"{"id":"\#(ids[0])","name":"a"}"#,
                 #"{"id":"\#(ids[0])","fields":[["A","b"]]}"#,
             ] { #expect(try await link(odd).status == 400, "\(odd)") }
-            try await vault.viewers.share([ids[0]], with: anna.id, isShared: false)
+            try await vault.viewers.unshare([ids[0]], from: anna.id)
             #expect(try await get(made.path).head.status == 404)
             try await vault.viewers.share([ids[0]], with: anna.id)
             #expect(try await get(made.path).head.status == 206)
@@ -259,7 +259,7 @@ struct ViewerRouteTests {
                 await client.ask("GET", link, host: service.host, fields: ["Range": "bytes=0-9"])?.head.status
             }
             for _ in 0..<3 { #expect(await status() == 206) }
-            try await viewers.share(ids, with: anna.id, isShared: false)
+            try await viewers.unshare(ids, from: anna.id)
             #expect(await status() == 404)
             try await viewers.share(ids, with: anna.id)
             for _ in 0..<2 { #expect(await status() == 206) }
@@ -366,7 +366,7 @@ struct ViewerRouteTests {
             try await wait(for: #"event: resource"#)
             try await vault.titles.setName("Shown", of: vault.titles.reference(of: ids[0]))
             try await wait(for: #""name":"Shown""#)
-            try await vault.viewers.share([ids[0]], with: anna.id, isShared: false)
+            try await vault.viewers.unshare([ids[0]], from: anna.id)
             try await wait(for: #"event: removed"#)
             _ = try await vault.titles.remove(vault.titles.reference(of: ids[1]))
             try await vault.viewers.share([ids[0]], with: anna.id)
