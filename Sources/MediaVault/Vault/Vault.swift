@@ -121,10 +121,6 @@ public final class Vault: Sendable {
             log: AuditLog(of: store, at: KeyringPlace(keyringFile, fileSystem: store.fileSystem)), tasks: tasks)
     }
 
-    var names: ResourceNames { loaders.environment.names }
-    var answers: AnswerLog { loaders.answers }
-    var playbackPriority: PlaybackPriority { loaders.environment.playbackPriority }
-
     // MARK: Components
 
     /// The titles, and all other resources.
@@ -242,8 +238,8 @@ public final class Vault: Sendable {
         viewers.forget()
         downloads.forget()
         network.forget()
-        names.forget()
-        answers.forget()
+        loaders.environment.names.forget()
+        loaders.answers.forget()
         loaders.environment.removed.forget()
     }
 

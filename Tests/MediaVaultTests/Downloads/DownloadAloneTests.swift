@@ -14,7 +14,7 @@ struct DownloadAloneTests {
         for number in 0..<5 {
             for try await _ in vault.download(fixture.origin.url("/\(number).mp4"), options: options) {}
         }
-        #expect(fixture.origin.exchanges.count == 5 && vault.playbackPriority.delayCount == 0)
+        #expect(fixture.origin.exchanges.count == 5 && vault.loaders.environment.playbackPriority.delayCount == 0)
         await vault.close()
     }
 
@@ -31,7 +31,7 @@ struct DownloadAloneTests {
         async let played = fixture.bytes(vault, MediaReference(fixture.origin.url("/played.mp4")))
         await fixture.origin.wait { $0.first?.phase == .held }
         async let downloaded: Void = { for try await _ in vault.download(fixture.url) {} }()
-        while vault.playbackPriority.delayCount == 0 { try await Task.sleep(for: .milliseconds(1)) }
+        while vault.loaders.environment.playbackPriority.delayCount == 0 { try await Task.sleep(for: .milliseconds(1)) }
         gate.open()
         #expect(try await played == 100_000)
         try await downloaded

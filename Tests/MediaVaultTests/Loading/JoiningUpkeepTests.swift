@@ -179,7 +179,7 @@ struct JoiningUpkeepTests {
             }
         }
         defer { reading.cancel() }
-        while vault.playbackPriority.isPlayerWaiting { try await Task.sleep(for: .milliseconds(1)) }
+        while vault.loaders.environment.playbackPriority.isPlayerWaiting { try await Task.sleep(for: .milliseconds(1)) }
         vault.joiner.join(now: .now)
         var now = ContinuousClock.now + Joining.rest
         for _ in 0..<20 {
@@ -198,7 +198,7 @@ struct JoiningUpkeepTests {
     @Test("Nothing is joined while a player waits for bytes, and joining follows afterwards")
     func waiting() async throws {
         let (fixture, vault, _) = try await pieces(14, of: 560_000)
-        try await vault.playbackPriority.waiting(at: "http://origin.example") {
+        try await vault.loaders.environment.playbackPriority.waiting(at: "http://origin.example") {
             vault.joiner.join(now: .now + Joining.rest + .seconds(1))
             #expect(!vault.isJoining)
         }

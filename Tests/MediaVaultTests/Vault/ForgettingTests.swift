@@ -39,10 +39,11 @@ struct ForgettingTests {
         #expect(try await fixture.read(vault) == 0..<1000)
         try await vault.titles.remove(other)
         let named = try await vault.name(film)
-        #expect(vault.names.isCurrent(named) && !vault.loaders.environment.removed.isEmpty, "premise")
-        #expect(!vault.answers.answers(of: named.id).isEmpty, "premise")
+        #expect(
+            vault.loaders.environment.names.isCurrent(named) && !vault.loaders.environment.removed.isEmpty, "premise")
+        #expect(!vault.loaders.answers.answers(of: named.id).isEmpty, "premise")
         await vault.close()
-        #expect(!vault.names.isCurrent(named) && vault.loaders.environment.removed.isEmpty)
-        #expect(vault.answers.answers(of: named.id).isEmpty)
+        #expect(!vault.loaders.environment.names.isCurrent(named) && vault.loaders.environment.removed.isEmpty)
+        #expect(vault.loaders.answers.answers(of: named.id).isEmpty)
     }
 }
