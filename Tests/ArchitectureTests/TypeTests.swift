@@ -11,7 +11,6 @@ struct TypeTests {
         "MediaVault.KeyAdministration": Size(44, in: 8),
         "VaultCache.LoaderState": Size(77, in: 7),
         "VaultCache.ResourceLoader": Size(102, in: 12),
-        "VaultService.APIResponder": Size(32, in: 9),
     ]
 
     private struct Size: Equatable {

@@ -8,11 +8,16 @@ import VaultModel
 /// Answers API requests from the port and the control socket after they have been authorised.
 struct APIResponder: Sendable {
     let vault: LocalVault
-    let downloads = DownloadRegistry()
     let tickets: Tickets
     let playbacks = Playbacks()
-    let history = FigureHistory()
     let metrics: ServiceMetrics
+    let activity: ActivityResponder
+    let monitoring: MonitoringResponder
+    private let covers: CoverResponder
+    private let downloads: DownloadResponder
+    private let imports: ImportResponder
+    private let links: LinkResponder
+    private let sessions: SessionResponder
     private let locking: LockHooks
 
     init(vault: Vault, metrics: ServiceMetrics, locking: LockHooks = LockHooks()) {
@@ -20,7 +25,13 @@ struct APIResponder: Sendable {
         self.vault = LocalVault(vault)
         tickets = Tickets(of: vault.tokens)
         self.metrics = metrics
-        vault.downloads.listenForForgetting { [weak downloads] in downloads?.forgetEnded(of: $0) }
+        activity = ActivityResponder(vault: vault, playbacks: playbacks, metrics: metrics)
+        monitoring = MonitoringResponder(vault: vault, metrics: metrics)
+        covers = CoverResponder(vault: vault)
+        downloads = DownloadResponder(vault: self.vault)
+        imports = ImportResponder(vault: vault)
+        links = LinkResponder(vault: self.vault)
+        sessions = SessionResponder(vault: vault, tickets: tickets)
     }
 
     func respond(to request: Request, about route: APIRoute, context: ServiceContext) async throws -> Response {
@@ -35,7 +46,7 @@ struct APIResponder: Sendable {
                 access.map { vault.tokens.isValid($0, now: vault.now) } ?? true
             }
             try await asked.check()
-            return try await answer(asked, to: request, about: route, context)
+            return try await answer(asked, to: request, context)
         } catch is APIRequest.TokenEnded {
             return Response(ErrorAnswer.unauthorized(isGiven: true), isHead: isHead, context: context)
         } catch let error as VaultError {
@@ -45,26 +56,24 @@ struct APIResponder: Sendable {
         }
     }
 
-    private func answer(
-        _ asked: APIRequest, to request: Request, about route: APIRoute, _ context: ServiceContext
-    ) async throws -> Response {
+    private func answer(_ asked: APIRequest, to request: Request, _ context: ServiceContext) async throws -> Response {
         func json(_ document: some Encodable, status: Int = 200) throws -> Response {
             Response(try .json(document, status: status), isHead: request.method == .head, context: context)
         }
+        let route = asked.endpoint.route
         guard !vault.vault.isDestroyed || route == .openAPI else { throw VaultError.vaultDestroyed }
         guard !vault.vault.isLocked || [.locks, .openAPI].contains(route) else { throw VaultError.vaultLocked }
-        if let viewer = context.viewer,
-            let response = try await answer(viewer, asked, to: request, about: route, context)
-        {
-            return response
+        if let viewer = context.viewer {
+            let responder = ViewerResponder(titles: SharedTitles(vault: vault.vault, viewer: viewer))
+            if let response = try await responder.respond(to: asked, request, context) { return response }
         }
         if let operation = Operations.find(asked.endpoint) {
             return try await operation.run(
                 by: OperationResponder(vault: vault.vault, asked: asked, request: request, context: context))
         }
         switch route {
-        case .history: return try json(HistoryDocument(every: FigureHistory.every, samples: history.samples))
-        case .playbacks: return try json(try await showPlaybacks())
+        case .history: return try json(activity.showHistory())
+        case .playbacks: return try json(try await activity.showPlaybacks())
         case .resources:
             return try json(
                 try await vault.resources(after: asked["after"], limit: asked.number("limit"), asked.selection))
@@ -76,26 +85,21 @@ struct APIResponder: Sendable {
                 vault: vault.vault, reference: reference, context: context, arrival: .now, now: now
             ).respond(to: MediaRequest(request.method == .head ? .head : .get, request.headers, now: now))
         case .explanation, .explanationByID: return try json(try await explanation(asked.reference(in: vault.vault)))
-        case .imports: return try json(try await importFile(request, context))
-        case .coverByID: return try await cover(asked, request, context)
+        case .imports: return try json(try await imports.importFile(request, context))
+        case .coverByID: return try await covers.respond(to: asked, request, context)
         case .locks:
             let wasLocked = vault.vault.isLocked
             locking.begin()
             try await vault.lock()
-            downloads.forgetAll()
+            downloads.registry.forgetAll()
             playbacks.forgetAll()
             await locking.end()
             if !wasLocked { context.logger.notice("the vault was locked: its keys are wiped from memory") }
             return try json(EmptyDocument())
-        case .links: return try json(try await createLinks(asked.body(), context))
-        case .tickets: return try json(try await createTicket(asked, request, context))
-        case .sessions, .session: return try await sessions(asked, route, request, context)
-        case .downloads:
-            switch request.method {
-            case .post: return try await post(asked.body(), context)
-            case .delete: return try json(try await endDownload(asked))
-            default: return try json(try await listDownloads(asked))
-            }
+        case .links: return try json(try await links.createLinks(asked.body(), context))
+        case .tickets: return try json(try await sessions.createTicket(asked, request, context))
+        case .sessions, .session: return try await sessions.respond(to: asked, request, context)
+        case .downloads: return try await downloads.respond(to: asked, request, context)
         case .events: return try await feed(asked, context)
         case .openAPI:
             let file = Answer(status: 200, type: "application/json", body: PackageResources.openapi_json)
@@ -125,8 +129,11 @@ struct APIResponder: Sendable {
     private func feed(_ asked: APIRequest, _ context: ServiceContext) async throws -> Response {
         let only = asked.namesResource ? try await vault.vault.titles.id(of: asked.reference(in: vault.vault)) : nil
         let feed = EventFeed(
-            vault: vault.vault, downloads: downloads, only: only, access: context.access, era: context.era,
+            vault: vault.vault, downloads: downloads.registry, only: only, access: context.access, era: context.era,
             viewer: context.viewer, channel: context.channel)
         return Response(feed, context: context)
     }
+
+    /// Returns the current figures, of which the history is made.
+    func sample() async throws -> HistoryDocument.Sample { try await activity.sample() }
 }

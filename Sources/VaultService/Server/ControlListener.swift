@@ -77,7 +77,7 @@ struct ControlResponder: HTTPResponder {
             }
             switch route {
             case .api(let route): return try await api.respond(to: request, about: route, context: context)
-            case .metrics: return try await api.showMetrics(to: request, context: context)
+            case .metrics: return try await api.monitoring.showMetrics(to: request, context: context)
             default:
                 return Response(
                     ErrorAnswer.notFound(target: request.head.path ?? ""), isHead: isHead, context: context)

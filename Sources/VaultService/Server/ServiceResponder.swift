@@ -75,7 +75,7 @@ struct ServiceResponder: HTTPResponder {
             var context = context
             if let refusal = authorizer.authorize(request, admission, &context) { return short(refusal) }
             guard case .api(let route) = admission.route else {
-                return try await api.showMetrics(to: request, context: context)
+                return try await api.monitoring.showMetrics(to: request, context: context)
             }
             guard request.head.hasAcceptableBody else { return short(ErrorAnswer.notJSON) }
             return try await api.respond(to: request, about: route, context: context)
@@ -87,7 +87,7 @@ struct ServiceResponder: HTTPResponder {
                 to: request.head.path ?? "", at: gate.origin(of: admission.request),
                 knowing: request.headers[.ifNoneMatch], accepting: request.headers[.acceptEncoding])
             return short(page)
-        case .readiness: return try await api.showReadiness(to: request, context: context)
+        case .readiness: return try await api.monitoring.showReadiness(to: request, context: context)
         case .health, .media:
             guard isHead || request.method == .get else { return short(ErrorAnswer.methodNotAllowed()) }
             guard admission.route == .media else { return short(.healthy) }

@@ -109,8 +109,8 @@ package final class VaultServer: Sendable {
             try await log.loggingCounts {
                 try await watch.logging {
                     api.vault.vault.downloads.start()
-                    api.startSubscriptions(watch.logger)
-                    let history = Task { [api, watch] in await api.keepHistory(watch.logger) }
+                    watch.startSubscriptions()
+                    let history = Task { [api, watch] in await api.activity.keepHistory(watch.logger) }
                     defer { history.cancel() }
                     try await group.run()
                 }

@@ -40,6 +40,20 @@ struct VaultWatch: Sendable {
         return try result.get()
     }
 
+    /// Starts running subscriptions on their schedule, and logs each run.
+    func startSubscriptions() {
+        vault.subscriptions.start { [logger] subscription, error in
+            // A subscription's name and URL are as private as those of titles.
+            let metadata: Logger.Metadata = ["subscription": "\(subscription.shortID)"]
+            if let error {
+                logger.warning(
+                    "a subscription failed", metadata: metadata.merging(["reason": "\(error.code)"]) { $1 })
+            } else {
+                logger.info("a subscription ran", metadata: metadata)
+            }
+        }
+    }
+
     private func listening<Result>(
         for notifier: Notifier, _ body: () async throws -> Result
     ) async rethrows -> Result {

@@ -4,8 +4,11 @@ import Logging
 import MediaVault
 import VaultModel
 
-// Browser sessions, and the tickets that begin them.
-extension APIResponder {
+/// Answers requests for browser sessions, and for the tickets that begin them.
+struct SessionResponder: Sendable {
+    let vault: Vault
+    let tickets: Tickets
+
     /// Creates a ticket for events or for a session. Only an admin may create a ticket for a session.
     func createTicket(
         _ asked: APIRequest, _ request: Request, _ context: ServiceContext
@@ -19,7 +22,7 @@ extension APIResponder {
             throw VaultError(.invalidArgument, "only a token with the scope admin creates tickets for sessions")
         }
         let viewer = try order.viewer.map { try Operations.Viewers.viewerID($0) }
-        guard viewer.map({ vault.vault.viewers.viewer($0) != nil }) ?? true else {
+        guard viewer.map({ vault.viewers.viewer($0) != nil }) ?? true else {
             throw VaultError(.notHeld, "there is no viewer with this id; list the viewers")
         }
         let ticket = try tickets.issue(use, of: viewer, for: context.access)
@@ -27,10 +30,9 @@ extension APIResponder {
         return TicketDocument(ticket: ticket.text, lifetime: ticket.lifetime)
     }
 
-    func sessions(
-        _ asked: APIRequest, _ route: APIRoute, _ request: Request, _ context: ServiceContext
-    ) async throws -> Response {
-        switch (route, request.method) {
+    /// Begins, shows or ends a session.
+    func respond(to asked: APIRequest, _ request: Request, _ context: ServiceContext) async throws -> Response {
+        switch (asked.endpoint.route, request.method) {
         case (.sessions, _): return try await signIn(asked, request, context)
         case (_, .delete): return try await signOut(context)
         default:
@@ -49,7 +51,7 @@ extension APIResponder {
         let order: SignInOrder = try await asked.body(upTo: SignInOrder.maxBytes)
         // This is checked before a PIN is verified or a ticket is redeemed.
         do {
-            try vault.vault.access.requireSessions()
+            try vault.access.requireSessions()
         } catch let error as VaultError where error.code == .owned {
             return Response(ErrorAnswer.noSessions(error), context: context)
         }
@@ -61,20 +63,20 @@ extension APIResponder {
         var holder: TokenAccess?
         // The era is read first, because checking a PIN takes time, and all access may be revoked before the check
         // succeeds.
-        var era = vault.vault.tokens.signInEra
+        var era = vault.tokens.signInEra
         switch (order.ticket, order.name, order.pin) {
         case (let ticket?, nil, nil):
-            let now = vault.vault.now
+            let now = vault.now
             guard let passed = tickets.redeem(ticket, for: .session, now: now) else {
                 return Response(ErrorAnswer.spentTicket, context: context)
             }
             (viewer, holder, era) = (passed.viewer, passed.access, passed.era)
-            known = viewer.flatMap { vault.vault.viewers.viewer($0) }
+            known = viewer.flatMap { vault.viewers.viewer($0) }
         case (nil, let name?, let pin?):
             do {
-                known = try await vault.vault.viewers.signIn(
+                known = try await vault.viewers.signIn(
                     name: name, pin: pin, from: PeerAddress(context.channel.remoteAddress)?.bytes ?? []
-                ) { [tokens = vault.vault.tokens] in tokens.device(marks, of: $0) }
+                ) { [tokens = vault.tokens] in tokens.device(marks, of: $0) }
                 viewer = known?.id
             } catch let error as VaultError where error.code == .wrongKey || error.code == .busy {
                 context.logger.notice("a viewer failed to sign in", metadata: ["reason": "\(error.code)"])
@@ -83,10 +85,10 @@ extension APIResponder {
         default:
             throw VaultError(.invalidArgument, "the body needs either a ticket, or the name and the pin of a viewer")
         }
-        let begun = try await vault.vault.access.beginSession(
+        let begun = try await vault.access.beginSession(
             of: viewer, in: BrowserName.of(userAgent: request.headers[.userAgent]), by: holder,
             since: era, endingFormer: cookie.secret(in: request.headers))
-        guard let document = SessionDocument(begun.grant, among: vault.vault.viewers) else {
+        guard let document = SessionDocument(begun.grant, among: vault.viewers) else {
             return Response(ErrorAnswer.spentTicket, context: context)
         }
         context.logger.notice("a browser signed in", metadata: ["session": "\(document.id)"])
@@ -95,7 +97,7 @@ extension APIResponder {
         // If no mark can be created, the viewer's browser will be unknown next time, but that is no reason to refuse
         // the sign-in.
         let device = known.flatMap {
-            try? vault.vault.tokens.mark(of: $0, addedTo: marks, among: vault.vault.viewers.all)
+            try? vault.tokens.mark(of: $0, addedTo: marks, among: vault.viewers.all)
         }
         return Response(
             answer,
@@ -106,15 +108,15 @@ extension APIResponder {
     private func signOut(_ context: ServiceContext) async throws -> Response {
         let (grant, document) = try session(of: context)
         guard let cookie = context.cookie else { throw Self.noSession }
-        try await vault.vault.access.revoke([grant])
+        try await vault.access.revoke([grant])
         context.logger.notice("a browser signed out", metadata: ["session": "\(document.id)"])
         return Response(try .json(EmptyDocument()), settingCookies: [cookie.ended], context: context)
     }
 
     /// Returns the session to which a request belongs.
     private func session(of context: ServiceContext) throws -> (grant: AccessGrant, document: SessionDocument) {
-        guard let grant = context.access.flatMap({ vault.vault.access.grant(of: $0) }),
-            let document = SessionDocument(grant, among: vault.vault.viewers)
+        guard let grant = context.access.flatMap({ vault.access.grant(of: $0) }),
+            let document = SessionDocument(grant, among: vault.viewers)
         else { throw Self.noSession }
         return (grant, document)
     }

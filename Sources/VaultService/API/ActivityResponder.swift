@@ -2,15 +2,25 @@ import Logging
 import MediaVault
 import VaultModel
 
-// Current playbacks, and the figures of the last hour.
-extension APIResponder {
+/// Answers requests for the current playbacks, and for the figures of the last hour.
+struct ActivityResponder: Sendable {
+    let vault: Vault
+    let playbacks: Playbacks
+    let metrics: ServiceMetrics
+    private let history = FigureHistory()
+
+    /// Returns the figures of the last hour.
+    func showHistory() -> HistoryDocument {
+        HistoryDocument(every: FigureHistory.every, samples: history.samples)
+    }
+
     /// Returns the titles that are being played from the vault. The parts of a title count as one playback.
     func showPlaybacks() async throws -> PlaybacksDocument {
         let found = try await playbacksByTitle()
         var documents: [PlaybackDocument] = []
         for (place, playback) in found {
             // A title that was removed during playback is omitted.
-            guard let summary = try? await vault.vault.titles.summary(of: place.title) else { continue }
+            guard let summary = try? await vault.titles.summary(of: place.title) else { continue }
             let (holder, name) = describe(place.holder)
             documents.append(
                 PlaybackDocument(
@@ -31,7 +41,6 @@ extension APIResponder {
     }
 
     private func playbacksByTitle() async throws -> [Place: Playbacks.Playback] {
-        let vault = vault.vault
         var titles: [ResourceID: [ResourceID]] = [:]
         var found: [Place: Playbacks.Playback] = [:]
         for playback in playbacks.all(at: vault.now) {
@@ -51,10 +60,10 @@ extension APIResponder {
 
     private func describe(_ holder: Playbacks.Holder) -> (PlaybackDocument.Holder, String?) {
         switch holder {
-        case .viewer(let id): return (.viewer, vault.vault.viewers.viewer(id)?.name)
+        case .viewer(let id): return (.viewer, vault.viewers.viewer(id)?.name)
         case .unknown: return (.unknown, nil)
         case .grant(let id):
-            guard let grant = vault.vault.access.grant(id) else { return (.unknown, nil) }
+            guard let grant = vault.access.grant(id) else { return (.unknown, nil) }
             let kind: PlaybackDocument.Holder =
                 switch grant.kind.family {
                 case .tokens: .token
@@ -78,30 +87,13 @@ extension APIResponder {
         }
     }
 
+    /// Returns the current figures.
     func sample() async throws -> HistoryDocument.Sample {
-        let status = try await vault.vault.status()
-        let now = vault.vault.now
+        let status = try await vault.status()
+        let now = vault.now
         let playing = try await playbacksByTitle()
         return HistoryDocument.Sample(
             time: Timestamp(seconds: now), fetched: status.bytesFetched, served: metrics.servedBytes,
             held: status.bytes, downloads: status.downloads.running, playbacks: playing.count)
-    }
-}
-
-/// The main figures of a service over the last hour, kept in memory, for the charts of its pages.
-final class FigureHistory: Sendable {
-    /// The number of seconds between two samples.
-    static let every = 15
-    /// The maximum number of samples, which cover one hour.
-    static let maxCount = 3600 / every
-
-    private let kept = Locked<[HistoryDocument.Sample]>([])
-
-    /// The samples, earliest first.
-    var samples: [HistoryDocument.Sample] { kept.withLock(\.self) }
-
-    /// Adds a sample, and drops the earliest if there are too many.
-    func add(_ sample: HistoryDocument.Sample) {
-        kept.withLock { $0 = $0.suffix(Self.maxCount - 1) + [sample] }
     }
 }

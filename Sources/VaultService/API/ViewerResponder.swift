@@ -1,25 +1,22 @@
-import Foundation
 import Hummingbird
-import Logging
 import MediaVault
 import VaultModel
 
-// The requests that a viewer may make.
-extension APIResponder {
-    /// Answers a viewer's request. A viewer may use only a few routes, and sees only shared titles there.
+/// Answers the requests of one viewer. A viewer may use only a few routes, and sees only shared titles there.
+struct ViewerResponder: Sendable {
+    let titles: SharedTitles
+
+    /// Answers a request.
     ///
     /// - Returns: the answer; nil if the route answers viewers and the owner alike.
-    func answer(
-        _ viewer: ViewerID, _ asked: APIRequest, to request: Request, about route: APIRoute, _ context: ServiceContext
-    ) async throws -> Response? {
+    func respond(to asked: APIRequest, _ request: Request, _ context: ServiceContext) async throws -> Response? {
         func json(_ document: some Encodable) throws -> Response {
             Response(try .json(document), isHead: request.method == .head, context: context)
         }
         guard asked.endpoint.isForViewers else {
             return Response(ErrorAnswer.notForViewers, isHead: request.method == .head, context: context)
         }
-        let titles = SharedTitles(vault: vault.vault, viewer: viewer)
-        switch route {
+        switch asked.endpoint.route {
         case .resources:
             return try json(
                 try await titles.page(after: asked["after"], limit: asked.number("limit"), asked.selection))

@@ -3,29 +3,31 @@ import Hummingbird
 import MediaVault
 import VaultModel
 
-// Covers of titles.
-extension APIResponder {
+/// Answers requests for covers of titles.
+struct CoverResponder: Sendable {
+    let vault: Vault
+
     /// Returns or sets the cover of the title named in the path.
-    func cover(_ asked: APIRequest, _ request: Request, _ context: ServiceContext) async throws -> Response {
+    func respond(to asked: APIRequest, _ request: Request, _ context: ServiceContext) async throws -> Response {
         if request.method == .put, let title = asked.pathID {
-            if try await vault.vault.downloads.reference(ofQueued: title) == nil {
+            if try await vault.downloads.reference(ofQueued: title) == nil {
                 // The title is looked up before the picture is read, so that a request for an unknown title fails
                 // first.
-                _ = try await asked.reference(in: vault.vault)
+                _ = try await asked.reference(in: vault)
             }
             let order: CoverDetails = try await asked.body(upTo: CoverDetails.maxBodyBytes)
-            try await vault.setCover(order.picture, ofQueued: title)
+            try await vault.titles.setCover(order.picture, ofQueued: title)
             return Response(try .json(EmptyDocument()), context: context)
         }
-        let reference = try await asked.reference(in: vault.vault)
-        guard let cover = try await vault.vault.titles.cover(of: reference) else {
+        let reference = try await asked.reference(in: vault)
+        guard let cover = try await vault.titles.cover(of: reference) else {
             throw VaultError(
                 .notHeld, "\(reference) has no cover: none was given, and none is in what is held of it; give one")
         }
         let headers = request.headers
         let conditions = Conditions(
             ifMatch: headers[values: .ifMatch], ifNoneMatch: headers[values: .ifNoneMatch],
-            now: vault.vault.now)
+            now: vault.now)
         return Response(
             CoverAnswer.answer(cover, conditions), isHead: request.method == .head, context: context)
     }
