@@ -5,7 +5,8 @@ import MediaVault
 import NIOCore
 import VaultModel
 
-/// Answers every request that ``CacheHitResponder`` passes on. First the gate decides whether to admit it, and then its route determines the answer.
+/// Answers every request that ``CacheHitResponder`` passes on. First the gate decides whether to admit it, and then its
+/// route determines the answer.
 struct ServiceResponder: HTTPResponder {
     let vault: Vault
     let api: APIResponder
