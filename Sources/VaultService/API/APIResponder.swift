@@ -133,7 +133,4 @@ struct APIResponder: Sendable {
             viewer: context.viewer, channel: context.channel)
         return Response(feed, context: context)
     }
-
-    /// Returns the current figures, of which the history is made.
-    func sample() async throws -> HistoryDocument.Sample { try await activity.sample() }
 }

@@ -187,7 +187,7 @@ struct ActivityTests {
             for try await _ in service.vault.download(film) {}
             _ = try await Self.play(
                 service.vault.tokens.playbackPath(for: film, expires: Self.end), of: service)
-            let sample = try await service.server.api.sample()
+            let sample = try await service.server.api.activity.sample()
             #expect(sample.held == 1000 && sample.fetched == 1000 && sample.served >= 1000)
             #expect(sample.playbacks == 1 && sample.downloads == 0)
         }
