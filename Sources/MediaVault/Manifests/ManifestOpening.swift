@@ -104,7 +104,7 @@ struct ManifestOpening: Sendable {
         else { return nil }
         let status = loader.status
         guard status.mode.allowsRequests, status.mode != .preferVault, staleness == nil else { return held }
-        return try await loader.isProvided(within: status.retryPolicy.staleTimeLimit) ? nil : held
+        return try await loader.isProvided(within: loader.retryPolicy.staleTimeLimit) ? nil : held
     }
 
     /// Reads the whole resource; returns nil if it is not a manifest.
@@ -178,7 +178,7 @@ struct ManifestOpening: Sendable {
     /// - Throws: ``OriginFailure``; `TooSlow` if the origin is slow and there is a copy to serve instead.
     private func ask(_ copy: LiveManifest?) async throws -> LiveManifest? {
         guard let copy, copy.isOfUse(now: .now) else { return try await request(unless: copy) }
-        let limit = loader.status.retryPolicy.revalidationTimeLimit
+        let limit = loader.retryPolicy.revalidationTimeLimit
         return try await loader.contact.within(limit) { try await request(unless: copy) }
     }
 

@@ -200,7 +200,7 @@ struct LoaderState {
     var missing: [ByteRange] { map.covered.gaps(in: 0..<(information?.length ?? 0)) }
 
     /// Whether the length is known, and all bytes are sealed.
-    var isHeldWhole: Bool { information?.length != nil && missing.isEmpty }
+    var isHeldWhole: Bool { information?.isWhole(in: map.covered) ?? false }
 
     // MARK: Damage
 

@@ -9,14 +9,16 @@ package struct LoaderStatus: Sendable {
     package let mode: VaultMode
     package let isPinned: Bool
     package let hasReaders: Bool
-    package let retryPolicy: RetryPolicy
     /// The bytes that are written.
     fileprivate let covered: ByteRanges
 
     /// Whether every byte is held.
-    package var isHeldWhole: Bool {
-        information?.length.map { length in covered.gaps(in: 0..<length).isEmpty } ?? false
-    }
+    package var isHeldWhole: Bool { information?.isWhole(in: covered) ?? false }
+}
+
+extension ContentInformation {
+    /// Returns whether the length is known, and these ranges have all bytes.
+    func isWhole(in ranges: ByteRanges) -> Bool { length.map { ranges.gaps(in: 0..<$0).isEmpty } ?? false }
 }
 
 extension ResourceLoader {
@@ -24,8 +26,7 @@ extension ResourceLoader {
         look { state in
             LoaderStatus(
                 information: state.information, freshness: state.freshness, mode: state.mode,
-                isPinned: state.isPinned, hasReaders: !state.readers.isEmpty, retryPolicy: state.retry.policy,
-                covered: state.map.covered)
+                isPinned: state.isPinned, hasReaders: !state.readers.isEmpty, covered: state.map.covered)
         }
     }
 

@@ -93,7 +93,7 @@ extension ResourceLoader {
     ) async throws -> AnswerJudge.Decision {
         var evidence = AnswerJudge.Evidence()
         while true {
-            let (known, head) = (judged, heard(answer))
+            let (known, head) = (judged(by: evidence), heard(answer))
             let judge = AnswerJudge(known: known, asked: asked, prefersRange: prefersRange(), isOther: isOther)
             switch judge.judge(head, evidence) {
             case .needs(.beginning):
@@ -109,7 +109,12 @@ extension ResourceLoader {
             case .decided(let decision):
                 switch decision {
                 case .other(_, byTagAlone: true), .askAgain(_, byTagAlone: true):
-                    if let known { noteContradicted(known.information) }
+                    change { state in
+                        if let mine = known?.information {
+                            state.entityTags.note(mine.validators, length: mine.length)
+                        }
+                        return Effects()
+                    }
                 default: break
                 }
                 return decision
@@ -122,26 +127,20 @@ extension ResourceLoader {
     func awaitBeginning(
         of body: PeekableBody, _ answer: OriginHead, asked: OriginRequest, isOther: Bool = false
     ) async throws {
-        let judge = AnswerJudge(known: judged, asked: asked, isOther: isOther)
+        let judge = AnswerJudge(known: judged(by: AnswerJudge.Evidence()), asked: asked, isOther: isOther)
         guard case .needs(.beginning) = judge.judge(heard(answer)) else { return }
         _ = try await body.peek(atLeast: MediaType.pageBeginningByteCount)
     }
 
-    /// What answers are judged by; nil if nothing is known.
-    private var judged: AnswerJudge.Known? {
+    /// Returns what answers are judged by; nil if nothing is known.
+    private func judged(by evidence: AnswerJudge.Evidence) -> AnswerJudge.Known? {
         guard let known else { return nil }
-        let isManifest = holdsManifest
+        // Only after the first bytes does a manifest matter, and finding out takes a record of the title.
+        let isManifest = evidence.beginning != nil && holdsManifest
         return look { state in
             AnswerJudge.Known(
                 information: known, unsettledDate: state.unsettledDate, hasBytes: !state.present.isEmpty,
                 isManifest: isManifest, tags: state.entityTags)
-        }
-    }
-
-    private func noteContradicted(_ known: ContentInformation) {
-        change { state in
-            state.entityTags.note(known.validators, length: known.length)
-            return Effects()
         }
     }
 
@@ -161,7 +160,7 @@ extension ResourceLoader {
     /// no second answer while a first is open.
     private func originVaries(otherThan validators: Validators, length: Int64?) async throws -> Bool {
         do {
-            return try await contact.within(look { $0.retry.policy.probeTimeLimit }) { [self] in
+            return try await contact.within(retryPolicy.probeTimeLimit) { [self] in
                 try await probe(for: validators, length: length)
             }
         } catch is OriginReachability.TooSlow {

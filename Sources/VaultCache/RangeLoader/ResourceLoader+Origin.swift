@@ -220,7 +220,7 @@ extension ResourceLoader {
         }
         guard contact.answersHead else { return try await askOriginIfSame(by: .get) }
         do {
-            let verdict = try await contact.within(look { $0.retry.policy.headTimeLimit }) { [self] in
+            let verdict = try await contact.within(retryPolicy.headTimeLimit) { [self] in
                 try await askOriginIfSame(by: .head)
             }
             if verdict != .changed { return verdict }

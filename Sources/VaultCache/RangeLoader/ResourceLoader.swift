@@ -101,6 +101,7 @@ package final class ResourceLoader: Sendable {
     package var pool: BlockingPool { environment.pool }
     package var playbackPriority: PlaybackPriority { environment.playbackPriority }
     package var names: ResourceNames { environment.names }
+    package var retryPolicy: RetryPolicy { environment.retry }
     var manifestSemaphore: ManifestSemaphore { environment.manifestSemaphore }
     var refresher: LinkRefresher? { environment.refresher.current }
 

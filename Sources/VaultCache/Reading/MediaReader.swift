@@ -221,7 +221,7 @@ extension MediaReader {
     package func obtainable(of ranges: [ByteRange]) async throws -> (ranges: [ByteRange], source: Source) {
         let (mode, present) = loader.look { ($0.mode, $0.present) }
         guard ranges.contains(where: { !present.gaps(in: $0).isEmpty }) else { return (ranges, .held) }
-        let moment = loader.look { $0.retry.policy.moment }
+        let moment = loader.retryPolicy.moment
         if mode.allowsRequests, try await loader.reachOrigin(within: moment) != false {
             return (ranges, ranges.contains { !present.overlaps(with: $0).isEmpty } ? .partial : .fetched)
         }

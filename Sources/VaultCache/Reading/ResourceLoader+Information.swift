@@ -40,7 +40,7 @@ extension ResourceLoader {
         let request = OriginRequest(
             url: url, method: .head, fields: fields?.sent(to: url) ?? HeaderFields(), reach: reach)
         do {
-            let head = try await contact.within(look { $0.retry.policy.headTimeLimit }) { [origin] in
+            let head = try await contact.within(retryPolicy.headTimeLimit) { [origin] in
                 let response = try await origin.send(request)
                 response.cancel()
                 return response.head

@@ -159,7 +159,7 @@ extension ResourceLoader {
         guard hasGap, isFirstHeld || !isFresh else { return false }
         guard isFresh else {
             // The held bytes would be discarded, so this is done only if the origin can be reached.
-            let limit = look { $0.retry.policy.revalidationTimeLimit }
+            let limit = retryPolicy.revalidationTimeLimit
             guard try await reachOrigin(within: limit) == true else { return true }
             // Another reader may have been added in the meantime, so check again before the representation is
             // forgotten.
@@ -167,7 +167,7 @@ extension ResourceLoader {
             return false
         }
         // Held bytes are served at once. If the origin is merely silent, the reader waits for it on reaching the gap.
-        return try await reachOrigin(within: look { $0.retry.policy.moment }) == false
+        return try await reachOrigin(within: retryPolicy.moment) == false
     }
 
     /// Returns whether more of the representation may be fetched.
