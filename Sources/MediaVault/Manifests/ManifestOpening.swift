@@ -165,7 +165,7 @@ struct ManifestOpening: Sendable {
         } catch is OriginReachability.TooSlow {
             return try await give(copy, or: FetchFailure.origin(.noResponse), staleness: .slow)
         } catch let failure as OriginFailure {
-            if failure.kind == .unreachable { loader.noteContact(isReachable: false) }
+            if failure.kind == .unreachable { loader.contact.note(isReachable: false, now: .now) }
             loader.originErrors.count(failure)
             return try await give(copy, or: .origin(failure), staleness: Self.staleness(after: failure))
         }
@@ -190,7 +190,7 @@ struct ManifestOpening: Sendable {
         }
         guard let (request, response) = exchange else { throw OriginFailure.noResponse }
         defer { response.cancel() }
-        loader.noteContact(isReachable: true)
+        loader.contact.note(isReachable: true, now: .now)
         let head = loader.heard(response.head)
         if var copy, head.status == 304, request.ifChangedFrom != nil {
             copy.confirmed = asked

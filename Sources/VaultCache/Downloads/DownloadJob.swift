@@ -56,7 +56,7 @@ package final class DownloadJob: Sendable {
         for attempt in 1...Self.maxAttempts {
             do {
                 try await fill()
-                if loader.look({ $0.isHeldWhole || $0.refusal != nil }) { break }
+                if loader.look({ $0.known.isHeldWhole || $0.permissions.refusal != nil }) { break }
             } catch let error as VaultError where error.code == .changed && attempt < Self.maxAttempts {
                 // The old representation's bytes are removed once the new one has arrived.
             }
@@ -66,7 +66,7 @@ package final class DownloadJob: Sendable {
 
     /// Returns false if there is nothing to store.
     private func mayStore() throws -> Bool {
-        let (mode, isWhole) = loader.look { ($0.mode, $0.isHeldWhole) }
+        let (mode, isWhole) = loader.look { ($0.mode, $0.known.isHeldWhole) }
         guard mode == .noStore else { return true }
         guard isWhole else {
             throw VaultError(
@@ -112,7 +112,7 @@ package final class DownloadJob: Sendable {
         let (loader, mark) = (loader, mark)
         try await loader.pool.run {
             let isPending = try mark(loader.record)
-            if isPending, loader.look(\.missing.isEmpty) { try loader.store.index.synchronize() }
+            if isPending, loader.look(\.known.missing.isEmpty) { try loader.store.index.synchronize() }
         }
     }
 
@@ -129,7 +129,7 @@ package final class DownloadJob: Sendable {
 
     /// Plans the ranges that the first lane's reader does not fetch.
     private func share(beyond opening: Opening, lanes: Int) {
-        let (held, length) = loader.look { ($0.map.covered, $0.information?.length) }
+        let (held, length) = loader.look { ($0.known.map.covered, $0.known.information?.length) }
         let begun = opening.range?.upperBound ?? .max
         let missing = length.map { begun < $0 ? held.gaps(in: begun..<$0) : [] } ?? []
         work.withLock { work in
@@ -159,7 +159,7 @@ package final class DownloadJob: Sendable {
                 return
             }
             // If the store refuses bytes, fetching the remaining pieces would only burden the origin.
-            if loader.look({ $0.refusal != nil }) { return }
+            if loader.look({ $0.permissions.refusal != nil }) { return }
         }
     }
 
@@ -210,7 +210,7 @@ package final class DownloadJob: Sendable {
     /// Throws if the resource never ends. A resource of unknown length is taken for endless if it is a web radio, or if
     /// it has sent more than any film has.
     private func requireEnd(hasCome hasMuchCome: Bool = false) throws {
-        let isEndless = loader.look { $0.information?.length == nil && ($0.isEndless || hasMuchCome) }
+        let isEndless = loader.look { $0.known.information?.length == nil && ($0.known.isEndless || hasMuchCome) }
         guard isEndless else { return }
         throw VaultError(
             .invalidArgument, "\(loader.url) is a live stream, such as a web radio, and never ends: only play it")
@@ -223,7 +223,7 @@ package final class DownloadJob: Sendable {
     /// - Returns: whether the lane now waits for the origin.
     private func beginWaitingForOrigin(_ lane: Lane) -> Bool {
         guard work.withLock(\.hasReceived) else { return false }
-        loader.change { $0.begin(lane.reader, isDownload: true) }
+        loader.update { $0.begin(lane.reader, isDownload: true) }
         return true
     }
 
@@ -257,7 +257,7 @@ package final class DownloadJob: Sendable {
     /// reason for refusing bytes.
     private func finish() throws {
         let (isWhole, covered, length, failure) = loader.look {
-            ($0.isHeldWhole, $0.map.covered, $0.information?.length, $0.storeFailure)
+            ($0.known.isHeldWhole, $0.known.map.covered, $0.known.information?.length, $0.permissions.storeFailure)
         }
         guard !isWhole else { return tell(progress) }
         let missing = length.map { covered.gaps(in: 0..<$0) } ?? []
@@ -273,13 +273,14 @@ package final class DownloadJob: Sendable {
 
     var progress: DownloadProgress {
         loader.look { state in
-            var held = state.map.covered
+            var held = state.known.map.covered
             for fetch in state.fetches.values where fetch.isStoring {
                 held.insert(contentsOf: fetch.start..<fetch.present)
             }
             return DownloadProgress(
-                held: held.byteCount, total: state.information?.length, type: state.information?.type,
-                manifest: ManifestDetection.kind(type: state.information?.type, path: loader.url.path), resources: nil)
+                held: held.byteCount, total: state.known.information?.length, type: state.known.information?.type,
+                manifest: ManifestDetection.kind(type: state.known.information?.type, path: loader.url.path),
+                resources: nil)
         }
     }
 }

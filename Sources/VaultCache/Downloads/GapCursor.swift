@@ -20,7 +20,7 @@ package struct GapCursor {
         self.loader = loader
         self.reader = reader
         self.position = position
-        loader.change { $0.beginFilling(reader) }
+        loader.update { $0.readers[reader]?.isFilling = true }
     }
 
     /// Advances by one step.
@@ -61,9 +61,11 @@ extension GapCursor {
     /// - Throws: ``VaultError`` whose message says why the ranges cannot be fetched, and what to do.
     package static func refetch(_ gaps: ByteRanges, by loader: ResourceLoader) async throws -> Int64 {
         // Other readers may have fetched some of these ranges since the check; those bytes must not be counted.
-        let missing = loader.look { state in gaps.subtracting(state.map.covered) }
+        let missing = loader.look { state in gaps.subtracting(state.known.map.covered) }
         for range in missing.ranges { try await refetch(range, by: loader) }
-        let (rest, failure) = loader.look { state in (gaps.subtracting(state.map.covered), state.storeFailure) }
+        let (rest, failure) = loader.look { state in
+            (gaps.subtracting(state.known.map.covered), state.permissions.storeFailure)
+        }
         guard rest.isEmpty else {
             throw failure ?? VaultError(.storage, "\(loader.url) could not be stored; free some space and verify again")
         }

@@ -61,7 +61,7 @@ package final class LoaderTable: Sendable {
     /// Returns where a resource's latest answers came from: those of running readers first, then the ended ones, latest
     /// first.
     package func answers(of id: ResourceID) -> [AnswerTrace] {
-        let running = loader(of: id)?.look(\.runningTraces) ?? []
+        let running = loader(of: id)?.look(\.readers.runningTraces) ?? []
         return running.map { AnswerTrace(ended: nil, trace: $0) } + answers.answers(of: id)
     }
 
@@ -162,7 +162,7 @@ package final class LoaderTable: Sendable {
     }
 
     private func release(_ id: ResourceID, _ loader: ResourceLoader?) {
-        if let traces = loader?.change({ ($0.takeTraces(), Effects()) }), !traces.isEmpty {
+        if let traces = loader?.change({ ($0.readers.takeTraces(), Effects()) }), !traces.isEmpty {
             answers.note(traces, of: id, at: environment.store.index.now())
         }
         state.withLock { state in

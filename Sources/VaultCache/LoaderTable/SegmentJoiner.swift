@@ -71,7 +71,7 @@ package final class SegmentJoiner: Sendable {
     static func needsJoining(_ loader: ResourceLoader, isResting: Bool) -> Bool {
         // A pack's segments are joined through the pack's own loader.
         guard loader.record.place == nil else { return false }
-        let (pieces, isWhole) = loader.look { ($0.map.pieces, $0.isWhole) }
+        let (pieces, isWhole) = loader.look { ($0.known.map.pieces, $0.known.isWhole) }
         let crowd = SegmentJoin.next(of: pieces.map(\.range), isWhole: isWhole)?.count ?? 0
         return crowd >= Joining.crowd || (crowd > 1 && isResting)
     }
@@ -89,7 +89,7 @@ package final class SegmentJoiner: Sendable {
 
     private static func join(_ loader: ResourceLoader) async -> Int64 {
         let (record, store, excluded) = (loader.record, loader.store, loader.joining.withLock(\.excluded))
-        let isWhole = loader.look { $0.isWhole }
+        let isWhole = loader.look { $0.known.isWhole }
         guard
             let segments = try? await loader.pool.run({
                 try record.neighbours(excluding: excluded, isWhole: isWhole)

@@ -36,7 +36,7 @@ extension ResourceLoader {
         let asked = store.index.now()
         do {
             guard let (request, response) = try await ask(for: { OriginRequest(url: $0, first: 0) }) else { return nil }
-            noteContact(isReachable: true)
+            contact.note(isReachable: true, now: .now)
             let head = heard(response.head)
             let content = try ResponseCheck.content(of: head, asked: request)
             let information = ResponseCheck.information(of: head, asked: request, content: content)
@@ -56,7 +56,7 @@ extension ResourceLoader {
                 freshness: Freshness(head.fields, asked: asked),
                 source: (request.url, urls.current.fields, urls.reach(of: request.url)))
         } catch let failure as OriginFailure {
-            if failure.kind == .unreachable { noteContact(isReachable: false) }
+            if failure.kind == .unreachable { contact.note(isReachable: false, now: .now) }
             originErrors.count(failure)
             guard Self.isFinal(failure) else { return nil }
             throw FetchFailure.origin(failure).vaultError(for: url, at: 0)
@@ -66,7 +66,8 @@ extension ResourceLoader {
     /// Whether nothing is known about the resource, nothing reads it, and its bytes may be fetched and stored.
     private var isUntouched: Bool {
         look { state in
-            state.information == nil && state.readers.isEmpty && state.fetches.isEmpty && state.refusal == nil
+            state.known.information == nil && state.readers.isEmpty && state.fetches.isEmpty
+                && state.permissions.refusal == nil
                 && state.mode.allowsRequests && state.mode.stores
         }
     }

@@ -42,7 +42,7 @@ struct Fetch {
         do {
             guard let (request, response, body) = try await acceptedAnswer() else { return nil }
             defer { response.cancel() }
-            loader.noteContact(isReachable: true)
+            loader.contact.note(isReachable: true, now: .now)
             await loader.noteAnswer(from: request.url)
             // However this ends, the bytes that arrived are kept.
             defer { for bytes in body.end() { take(bytes) } }
@@ -74,7 +74,7 @@ struct Fetch {
         } catch let failure as OriginFailure {
             // Keep the bytes that arrived before the connection broke; the reader continues after them.
             noteEnd()
-            if failure.kind == .unreachable { loader.noteContact(isReachable: false) }
+            if failure.kind == .unreachable { loader.contact.note(isReachable: false, now: .now) }
             // The origin is not at fault if it drops a client that takes nothing.
             if failure.kind != .interrupted || !loader.look({ $0.fetches[id]?.hasStoodStill ?? false }) {
                 loader.originErrors.count(failure)
@@ -90,19 +90,13 @@ struct Fetch {
     /// file under the head of a range, and framing without a length does not reveal that.
     private func noteFraming(_ head: OriginHead) {
         let isFramed = head.fields["Content-Length"] != nil && head.fields["Transfer-Encoding"] == nil
-        loader.change { state in
+        loader.update { state in
             let start = state.fetches[id]?.start ?? 0
             state.fetches[id]?.isUnproven = !isFramed && start > 0
-            return Effects()
         }
     }
 
-    private func noteEnd() {
-        loader.change { state in
-            state.fetches[id]?.isUnproven = false
-            return Effects()
-        }
-    }
+    private func noteEnd() { loader.update { $0.fetches[id]?.isUnproven = false } }
 
     /// Returns an answer with a valid head; nil if the fetch is no longer needed.
     private func acceptedAnswer() async throws
@@ -163,7 +157,7 @@ struct Fetch {
         return loader.look { state in
             guard let fetch = state.fetches[id], fetch.isActive else { return nil }
             guard what != .whole else { return OriginRequest(url: url) }
-            let isCut = fetch.end < state.information?.length ?? .max
+            let isCut = fetch.end < state.known.information?.length ?? .max
             // A separate fetch's bytes may belong to any version.
             let condition = what == .rangeUnlessChanged && !fetch.isSeparate ? known?.validators.ifRange : nil
             return OriginRequest(url: url, first: fetch.start, end: isCut ? fetch.end : nil, ifRange: condition)
@@ -174,7 +168,7 @@ struct Fetch {
     private func mayReceive() async throws -> Bool {
         while true {
             try Task.checkCancellation()
-            switch loader.change({ ($0.mayReceive(id, now: .now), Effects()) }) {
+            switch loader.change({ ($0.fetches.mayReceive(id, now: .now), Effects()) }) {
             case true?: return true
             case nil: return false
             case false?: await waitToReceive()
@@ -184,9 +178,9 @@ struct Fetch {
 
     private func waitToReceive() async {
         await withTaskCancellationHandler {
-            await loader.wait { state, waiter in state.waitToReceive(id, waiter) }
+            await loader.wait { state, waiter in state.fetches.waitToReceive(id, waiter) }
         } onCancel: {
-            loader.change { $0.wakeReceiver(id) }
+            loader.change { $0.fetches.wakeReceiver(id) }
         }
     }
 
@@ -203,10 +197,7 @@ struct Fetch {
         try await loader.answers.exclusively {
             let content = try await takeIn(head, body, asked: asked, at: time)
             if head.isEndless, content.length == nil {
-                loader.change { state in
-                    state.isEndless = true
-                    return Effects()
-                }
+                loader.update { $0.known.isEndless = true }
             }
             let representation = loader.record.representation
             switch content {
@@ -214,7 +205,7 @@ struct Fetch {
                 loader.change { $0.accept(id, end: range.upperBound, fromZero: false, of: representation) }
             case .whole(let length):
                 loader.change {
-                    $0.accept(id, end: length ?? $0.information?.length, fromZero: true, of: representation)
+                    $0.accept(id, end: length ?? $0.known.information?.length, fromZero: true, of: representation)
                 }
             case .unsatisfiable(let total): try refuse(total)
             }
@@ -253,10 +244,7 @@ struct Fetch {
     }
 
     private func noteStatedEnd(_ content: ResponseContent) {
-        loader.change { state in
-            state.fetches[id]?.statedEnd = content.end
-            return Effects()
-        }
+        loader.update { $0.fetches[id]?.statedEnd = content.end }
     }
 
     /// Takes in an answer that belongs to the representation being read.
@@ -290,7 +278,7 @@ struct Fetch {
     ) -> LoaderState.Share {
         let isSource = loader.isSource(url, of: known)
         return loader.change { state in
-            state.isBound = loader.isBound(state.information, state.entityTags, at: url)
+            state.known.isBound = loader.isBound(state.known.information, state.known.entityTags, at: url)
             return state.share(of: id, from: connection, isSource: isSource)
         }
     }
@@ -300,13 +288,10 @@ struct Fetch {
         _ information: ContentInformation, _ head: OriginHead, _ time: Int64, _ content: ResponseContent,
         _ url: MediaURL
     ) async throws -> ResponseContent {
-        loader.change { state in
+        loader.update { state in
             // The fetch was separate only from the representation that ends now.
             if state.fetches[id]?.isSeparate == true { state.fetches[id]?.destination = .readers }
-            for reader in state.readers.keys where state.readers[reader]?.fetch == id {
-                state.readers[reader]?.isSeparate = false
-            }
-            return Effects()
+            for reader in state.readers.takers(of: id) { state.readers[reader.id]?.isSeparate = false }
         }
         try await loader.begin(
             information, Freshness(head.fields, asked: time), from: url, keeping: id,
@@ -317,7 +302,7 @@ struct Fetch {
 
     /// Whether any of the fetch's readers can use another representation. A reader whose answer has begun cannot.
     private var isAwaited: Bool {
-        loader.look { state in state.readers.values.contains { $0.fetch == id && !$0.hasBegun } }
+        loader.look { !$0.readers.awaiting(id).isEmpty }
     }
 
     /// Records the private hosts that further bytes of the representation come from, before any reader gets these
@@ -325,7 +310,7 @@ struct Fetch {
     private func noteHosts(of news: ContentInformation, _ known: ContentInformation) async throws -> Set<String>? {
         let isConfirmed = known.validators != Validators() || loader.look(\.present.isEmpty)
         let hosts = known.privateHosts(with: news, isConfirmed: isConfirmed)
-        guard hosts != known.privateHosts, var information = loader.look({ $0.information }) else { return hosts }
+        guard hosts != known.privateHosts, var information = loader.look({ $0.known.information }) else { return hosts }
         information.privateHosts = hosts
         try await loader.learn(information)
         return hosts
@@ -334,7 +319,7 @@ struct Fetch {
     /// Records the URL that a representation's first bytes come from. A representation known only from HEAD has none
     /// recorded yet.
     private func noteSource(_ url: MediaURL, _ known: ContentInformation) async throws -> MediaURL? {
-        guard loader.look(\.present.isEmpty), let information = loader.look({ $0.information }) else {
+        guard loader.look(\.present.isEmpty), let information = loader.look({ $0.known.information }) else {
             return known.source
         }
         let named = loader.naming(url, in: information)
@@ -385,7 +370,7 @@ struct Fetch {
             guard !loader.change({ $0.endSeparateReaders(of: id) }) else { return }
             // If another answer begins a new representation first, it ends this fetch.
             try await loader.answers.exclusively {
-                let known = loader.look { $0.fetches[id] == nil ? nil : $0.information }
+                let known = loader.look { $0.fetches[id] == nil ? nil : $0.known.information }
                 guard var information = known, information.length == nil else { return }
                 information.length = present
                 try await loader.learn(information)

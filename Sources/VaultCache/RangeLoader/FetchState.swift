@@ -1,5 +1,5 @@
-import DequeModule
 import VaultModel
+import VaultStorage
 
 /// The loader's view of one transfer that fills one gap.
 ///
@@ -146,6 +146,9 @@ package struct FetchState {
     /// Whether the transfer's bytes are only for the readers that requested them.
     var isSeparate: Bool { destination == .ownReaders }
 
+    /// Whether bytes are passing through that should be stored.
+    var isPassingThrough: Bool { isActive && destination == .readers }
+
     /// Whether more bytes are expected.
     var isActive: Bool { phase == .requesting || phase == .receiving }
 
@@ -198,7 +201,7 @@ package struct FetchState {
     /// Frees memory while readers are stalled.
     ///
     /// When the readers continue, they read sealed bytes from segments, and the window starts at its minimum again.
-    mutating func rest() {
+    private mutating func rest() {
         window = Self.leastWindow
         recent.drop(before: min(isStoring && demand >= unstoredTo ? sealedTo : demand, neededFrom))
     }
@@ -209,8 +212,29 @@ package struct FetchState {
     /// One past the last byte that the answer brings; `Int64.max` if its head states no end.
     var answerEnd: Int64 { statedEnd ?? .max }
 
+    /// Records that the head of the answer is valid.
+    ///
+    /// - Parameters:
+    ///   - end: one past the last byte that the body brings; nil if unknown.
+    ///   - fromZero: whether the body begins at byte 0, whatever range was requested.
+    ///   - length: the length of the representation being read; nil if unknown.
+    mutating func accept(end: Int64?, fromZero: Bool, of representation: RepresentationID?, length: Int64?) {
+        self.representation = representation
+        statedEnd = end
+        if fromZero {
+            restartAtZero(end: end ?? .max)
+        } else if let end {
+            let wanted = min(self.end, length ?? .max)
+            if wanted < .max, end - start < min(wanted - start, Int64(VaultStore.blockSize)) {
+                requestedOfTinyAnswer = wanted - start
+            }
+            self.end = min(self.end, end)
+        }
+        enter(.receiving)
+    }
+
     /// Restarts at byte 0, because the origin sends the whole resource whatever range was requested.
-    mutating func restartAtZero(end: Int64) {
+    private mutating func restartAtZero(end: Int64) {
         start = 0
         self.end = end
         recent = RecentBytes(at: 0)
@@ -230,6 +254,46 @@ package struct FetchState {
         return min(Int64(bytes.count), max(0, room))
     }
 
+    /// Does the periodic work: ends the transfer if its readers have stalled or left, and makes the sealer close a
+    /// short block.
+    ///
+    /// - Parameters:
+    ///   - isBound: whether one connection alone must fill the representation.
+    ///   - isAwaited: whether any reader needs the transfer.
+    mutating func tick(
+        now: ContinuousClock.Instant, isBound: Bool, isAwaited: @autoclosure () -> Bool
+    ) -> Effects {
+        var effects = Effects()
+        if let since = pausedSince, now - since >= Self.stallTime {
+            rest()
+            if takenTo < present { effects.wake(sealerSignal.raise()) }
+        }
+        // Do not release a bound transfer: it could not be resumed on another connection.
+        if !isBound, !isSeparate, let since = pausedSince, now - since >= Self.patience {
+            enter(.released)
+            effects.wake(receiverSignal.raise())
+        }
+        if isExtendedToBlocks {
+            leftSince = isAwaited() ? nil : leftSince ?? now
+            if let since = leftSince, now - since >= Self.unreadTimeLimit {
+                enter(.released)
+                effects.cancelled.append(id)
+            }
+        }
+        if isDirty, now - lastByte >= Self.quiet {
+            wantsFlush = true
+            effects.wake(sealerSignal.raise())
+        }
+        return effects
+    }
+
+    /// Stores the bytes from here on. Bytes that arrived during the refusal were passed on, and may no longer be in
+    /// memory.
+    mutating func storeAgain() {
+        destination = .store
+        (takenTo, sealedTo, unstoredTo) = (present, present, present)
+    }
+
     /// Returns whether the sealer must close the segment being written, and clears that request.
     mutating func takeFlush() -> Bool {
         guard wantsFlush else { return false }
@@ -247,43 +311,4 @@ package struct FetchState {
 
     /// The offset of the first byte that is kept for the slowest reader.
     private var neededFrom: Int64 { max(slowest, demand - Self.mostBehind) }
-}
-
-/// A fetch's most recently received bytes, in the chunks in which they arrived.
-///
-/// Readers take the bytes without waiting for them to be sealed, and the sealer takes them to seal them.
-struct RecentBytes {
-    private struct Chunk {
-        let start: Int64
-        let bytes: [UInt8]
-        var end: Int64 { start + Int64(bytes.count) }
-    }
-
-    private var chunks = Deque<Chunk>()
-
-    /// One past the last byte received.
-    private(set) var end: Int64
-
-    /// The offset of the first byte that is still in memory.
-    var start: Int64 { chunks.first?.start ?? end }
-
-    init(at start: Int64) { end = start }
-
-    mutating func append(_ bytes: [UInt8]) {
-        guard !bytes.isEmpty else { return }
-        chunks.append(Chunk(start: end, bytes: bytes))
-        end += Int64(bytes.count)
-    }
-
-    /// Returns the bytes from `offset` to the end of its chunk, but not past `limit`; nil if they are not in memory.
-    func bytes(from offset: Int64, limit: Int64) -> ArraySlice<UInt8>? {
-        guard offset >= start, offset < end, offset < limit else { return nil }
-        guard let chunk = chunks.first(where: { $0.end > offset }) else { return nil }
-        return chunk.bytes[Int(offset - chunk.start)..<Int(min(limit, chunk.end) - chunk.start)]
-    }
-
-    /// Frees chunks that end at or before `offset`.
-    mutating func drop(before offset: Int64) {
-        while let first = chunks.first, first.end <= offset { chunks.removeFirst() }
-    }
 }

@@ -58,29 +58,13 @@ extension ResourceLoader {
     /// loader does not know yet.
     package func canReplace(_ segment: SegmentDescription) -> Bool {
         guard !joining.withLock(\.isRunning) else { return false }
-        return look { $0.map.length(of: segment.id) == segment.length } || !isFetching
+        return look { $0.known.map.length(of: segment.id) == segment.length } || !isFetching
     }
 
     /// Redirects readers to new segments with the same bytes. A reader that uses an old segment either still has it
     /// open or looks up its position again.
     package func exchange(_ old: [SegmentDescription], for new: [SegmentDescription]) {
-        change { state in
-            state.map.exchange(old.map(\.id), for: new)
-            return Effects()
-        }
+        update { $0.known.map.exchange(old.map(\.id), for: new) }
         for segment in old { opened.drop(segment.id) }
-    }
-}
-
-extension LoaderState {
-    /// Whether every byte is held.
-    var isWhole: Bool { information?.length.map { $0 > 0 && map.holds(0..<$0) } ?? false }
-
-    /// Returns whether the index and the loader agree on these segments, and no running fetch overlaps them.
-    func hasWritten(_ segments: [SegmentDescription]) -> Bool {
-        segments.allSatisfy { segment in
-            map.length(of: segment.id) == segment.length
-                && !fetches.values.contains { ($0.start..<max($0.start, $0.present)).overlaps(segment.range) }
-        }
     }
 }

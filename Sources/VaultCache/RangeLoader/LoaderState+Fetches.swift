@@ -3,42 +3,16 @@ import VaultStorage
 
 // How transfers start, receive bytes, and end.
 extension LoaderState {
-    /// Ends transfers, keeping the bytes that they received.
-    mutating func letGo(_ ids: [FetchState.ID]) -> Effects {
-        for id in ids { fetches[id]?.enter(.released) }
-        var effects = Effects()
-        effects.cancelled = ids
-        return effects
-    }
-
-    /// Removes fetches of an earlier representation at once; their bytes are no longer used.
-    mutating func discard(_ ids: [FetchState.ID]) -> Effects {
-        var effects = Effects()
-        effects.cancelled = ids
-        for id in ids {
-            guard var fetch = fetches.removeValue(forKey: id) else { continue }
-            effects.wake(fetch.receiverSignal.raise())
-            effects.wake(fetch.sealerSignal.raise())
-        }
-        effects.merge(wakeWaitingSealers())
-        return effects
-    }
-
     mutating func addFetch(
         _ gap: ByteRange, now: ContinuousClock.Instant, isSeparate: Bool = false
     ) -> FetchState.ID {
         lastID += 1
-        // Any fetch that would reach the gap much later is shortened to end before it, so that nothing is fetched
-        // twice. If the representation is bound to one connection, the earlier fetch continues, because the new fetch's
-        // bytes may turn out not to belong to the representation.
-        for (id, fetch) in fetches
-        where !isBound && !isSeparate && fetch.isActive && !fetch.isSeparate && fetch.remaining.contains(gap.lowerBound)
-        {
-            fetches[id]?.end = gap.lowerBound
-        }
-        fetches[lastID] = FetchState(id: lastID, range: gap, now: now)
-        let mayStore = canStore && refusal == nil && mode.stores
-        fetches[lastID]?.destination = isSeparate ? .ownReaders : mayStore ? .store : .readers
+        var fetch = FetchState(id: lastID, range: gap, now: now)
+        let mayStore = permissions.isStoreTaking && mode.stores
+        fetch.destination = isSeparate ? .ownReaders : mayStore ? .store : .readers
+        // If the representation is bound to one connection, earlier fetches continue, because the new fetch's bytes may
+        // turn out not to belong to the representation.
+        fetches.add(fetch, isCutting: !known.isBound && !isSeparate)
         return lastID
     }
 
@@ -50,50 +24,10 @@ extension LoaderState {
     mutating func accept(
         _ id: FetchState.ID, end: Int64?, fromZero: Bool, of representation: RepresentationID? = nil
     ) -> Effects {
-        var effects = Effects()
-        guard var fetch = fetches[id] else { return effects }
-        fetch.representation = representation
-        fetch.statedEnd = end
-        if fromZero {
-            fetch.restartAtZero(end: end ?? .max)
-        } else if let end {
-            let wanted = min(fetch.end, information?.length ?? .max)
-            if wanted < .max, end - fetch.start < min(wanted - fetch.start, Int64(VaultStore.blockSize)) {
-                fetch.requestedOfTinyAnswer = wanted - fetch.start
-            }
-            fetch.end = min(fetch.end, end)
-        }
-        fetch.enter(.receiving)
-        fetches[id] = fetch
-        for reader in readers.keys where readers[reader]?.fetch == id {
-            effects.wake(readers[reader]?.signal.raise())
-        }
-        return effects
-    }
-
-    /// Returns whether a fetch's receiver may take more bytes now; nil if it must end.
-    mutating func mayReceive(_ id: FetchState.ID, now: ContinuousClock.Instant) -> Bool? {
-        guard var fetch = fetches[id], fetch.isActive else { return nil }
-        defer { fetches[id] = fetch }
-        fetch.receiverSignal.lower()
-        guard fetch.present < fetch.end else { return nil }
-        if let since = fetch.pausedSince, now - since >= FetchState.stallTime { fetch.hasStoodStill = true }
-        guard fetch.mayReceive else {
-            fetch.holdBack(now: now)
-            return false
-        }
-        fetch.pausedSince = nil
-        return true
-    }
-
-    mutating func waitToReceive(_ id: FetchState.ID, _ waiter: WakeFlag.Waiter) -> Bool {
-        fetches[id]?.receiverSignal.wait(waiter) ?? false
-    }
-
-    mutating func wakeReceiver(_ id: FetchState.ID) -> Effects {
-        var effects = Effects()
-        effects.wake(fetches[id]?.receiverSignal.raise())
-        return effects
+        guard fetches[id] != nil else { return Effects() }
+        fetches[id]?.accept(
+            end: end, fromZero: fromZero, of: representation, length: known.information?.length)
+        return readers.wake(readers.takers(of: id))
     }
 
     /// Takes bytes that have arrived for a fetch.
@@ -104,33 +38,18 @@ extension LoaderState {
     ) -> (used: Int64, effects: Effects) {
         var effects = Effects()
         guard var fetch = fetches[id] else { return (0, effects) }
-        if fetch.phase == .released { fetch.end = lateBytesEnd(of: fetch) }
-        let isNew = !map.covered.contains(fetch.present)
+        if fetch.phase == .released { fetch.end = fetches.lateBytesEnd(of: fetch) }
+        let isNew = !known.map.covered.contains(fetch.present)
         let used = fetch.append(bytes, now: now)
         // Tiny answers do not count as progress, because each costs a request, a file and a row.
         if isNew, fetch.requestedOfTinyAnswer == nil { retry.received(used) }
-        hasFetched = true
         // A separate transfer's bytes are never offered to the store, so they are not counted here.
         if !fetch.isStoring, !fetch.isSeparate, mode.stores { effects.passedThrough = used }
         if fetch.isWorthSealing { effects.wake(fetch.sealerSignal.raise()) }
         let present = fetch.present
         fetches[id] = fetch
-        for reader in readers.keys where readers[reader]?.fetch == id {
-            if let position = readers[reader]?.position, position < present {
-                effects.wake(readers[reader]?.signal.raise())
-            }
-        }
+        effects.merge(readers.wake(readers.takers(of: id).filter { $0.position < present }))
         return (mode.stores ? used : 0, effects)
-    }
-
-    /// Returns the end of the late bytes that a released fetch may still use.
-    ///
-    /// Bytes that another fetch brings are left out, so that they do not count twice.
-    func lateBytesEnd(of fetch: FetchState) -> Int64 {
-        fetches.values.reduce(fetch.end) { end, other in
-            guard other.id != fetch.id, !other.isSeparate, other.end > fetch.present else { return end }
-            return min(end, max(other.start, fetch.present))
-        }
     }
 
     /// Records that a fetch has stopped receiving. Readers waiting for its bytes get the failure, or plan a new fetch.
@@ -139,8 +58,7 @@ extension LoaderState {
     mutating func receiverEnded(
         _ id: FetchState.ID, _ failure: FetchFailure?, now: ContinuousClock.Instant, chance: Double
     ) -> Effects {
-        var effects = Effects()
-        guard var fetch = fetches[id] else { return effects }
+        guard var fetch = fetches[id] else { return Effects() }
         // The origin is not at fault if it drops a client that takes nothing.
         var failure = fetch.hasStoodStill && failure?.isInterruption ?? false ? nil : failure
         if let asked = fetch.requestedOfTinyAnswer, failure == nil, fetch.present >= fetch.end {
@@ -149,18 +67,16 @@ extension LoaderState {
         }
         if let failure { retry.failed(failure, now: now, chance: chance) }
         fetch.enter(.ended)
-        effects.wake(fetch.sealerSignal.raise())
+        var effects = Effects(waking: fetch.sealerSignal.raise())
         fetches[id] = fetch
-        for reader in readers.keys where readers[reader]?.fetch == id {
-            if let position = readers[reader]?.position, position >= fetch.present || fetch.hasWrongEnd {
+        effects.merge(
+            readers.wake(readers.takers(of: id)) { reader in
+                guard reader.position >= fetch.present || fetch.hasWrongEnd else { return }
                 // If a fetch that had to keep the representation failed, readers without that demand make a new
                 // request.
-                let isTheirs = !fetch.keepsRepresentation || readers[reader]?.keepsRepresentation == true
-                readers[reader]?.failure = isTheirs ? failure : nil
-                readers[reader]?.fetch = nil
-            }
-            effects.wake(readers[reader]?.signal.raise())
-        }
+                let isTheirs = !fetch.keepsRepresentation || reader.keepsRepresentation
+                (reader.failure, reader.fetch) = (isTheirs ? failure : nil, nil)
+            })
         return effects
     }
 
@@ -169,98 +85,35 @@ extension LoaderState {
     ///
     /// - Returns: the segments to discard.
     mutating func forgetBytes(of id: FetchState.ID) -> (Set<SegmentID>, Effects) {
-        var effects = Effects()
-        guard let fetch = fetches[id] else { return ([], effects) }
-        for segment in fetch.segments { map.remove(segment, isDamaged: false) }
-        for reader in readers.keys { effects.wake(readers[reader]?.signal.raise()) }
-        return (fetch.segments, effects)
+        guard let fetch = fetches[id] else { return ([], Effects()) }
+        for segment in fetch.segments { known.map.remove(segment, isDamaged: false) }
+        return (fetch.segments, readers.wake(readers.values))
+    }
+
+    /// Ends a separate transfer's readers at the end of its body, whose length was unknown.
+    ///
+    /// - Returns: whether the transfer is separate.
+    mutating func endSeparateReaders(of id: FetchState.ID) -> (Bool, Effects) {
+        guard let fetch = fetches[id], fetch.isSeparate else { return (false, Effects()) }
+        return (true, readers.wake(readers.takers(of: id)) { $0.end = fetch.present })
     }
 
     /// Removes a finished fetch, unless readers still need its unstored bytes.
     mutating func remove(_ id: FetchState.ID) -> Effects {
-        var effects = Effects()
-        guard fetches[id]?.isStoring ?? true || !isWanted(id) else {
+        if let fetch = fetches[id], !fetch.isStoring, readers.isWanted(fetch, leaving: nil) {
             // Keep unstored bytes for the readers that take them from this fetch.
             fetches[id]?.enter(.keptForReaders)
-            return effects
+            return Effects()
         }
-        fetches[id] = nil
-        effects.merge(wakeWaitingSealers())
-        for reader in readers.keys where readers[reader]?.fetch == id {
-            readers[reader]?.fetch = nil
-            effects.wake(readers[reader]?.signal.raise())
-        }
-        return effects
-    }
-}
-
-// Decides what is sealed, and when.
-extension LoaderState {
-    /// The next task of a fetch's sealer.
-    enum SealWork {
-        /// Seal these bytes, which begin at this offset.
-        case seal(ArraySlice<UInt8>, at: Int64)
-        /// Close the segment that is being written; the next bytes begin a new one.
-        case close
-        /// Wait until woken.
-        case wait
-        /// Close the segment and end, because no more bytes will come.
-        case finish
-    }
-
-    mutating func sealWork(_ id: FetchState.ID) -> (SealWork, Effects) {
-        var effects = Effects()
-        guard var fetch = fetches[id] else { return (.finish, effects) }
-        defer { fetches[id] = fetch }
-        fetch.sealerSignal.lower()
-        fetch.waitsForOther = false
-        guard fetch.isStoring else {
-            return (fetch.hasEnded ? .finish : fetch.takeFlush() ? .close : .wait, effects)
-        }
-        if fetch.takenTo < fetch.present {
-            // An origin without range support resends bytes that are already held; skip them.
-            if let (_, run) = map.segment(at: fetch.takenTo) {
-                fetch.takenTo = min(run.upperBound, fetch.present)
-                fetch.sealedTo = fetch.takenTo
-                fetch.trim()
-                if fetch.mayReceive { effects.wake(fetch.receiverSignal.raise()) }
-                return (.close, effects)
-            }
-            // Leave to an earlier fetch the bytes that it has yet to seal, and to any fetch the bytes that it is
-            // sealing now.
-            let others = fetches.values.filter { $0.id != id && $0.isStoring }
-                .map { (id: $0.id, bytes: $0.sealedTo..<max($0.sealedTo, $0.id < id ? $0.present : $0.takenTo)) }
-                .filter { !$0.bytes.isEmpty }
-            if let other = others.first(where: { $0.bytes.contains(fetch.takenTo) }) {
-                // Close the current segment first if asked to, so that no two fetches wait for each other.
-                if fetch.takeFlush() { return (.close, effects) }
-                fetch.waitsForOther = true
-                fetches[other.id]?.wantsFlush = true
-                effects.wake(fetches[other.id]?.sealerSignal.raise())
-                return (.wait, effects)
-            }
-            let limit = others.map(\.bytes.lowerBound).filter { $0 > fetch.takenTo }
-                .reduce(map.covered.firstHeld(from: fetch.takenTo) ?? .max, min)
-            if let bytes = fetch.recent.bytes(from: fetch.takenTo, limit: limit) {
-                defer { fetch.takenTo += Int64(bytes.count) }
-                return (.seal(bytes, at: fetch.takenTo), effects)
-            }
-        }
-        if fetch.hasEnded { return (.finish, effects) }
-        return (fetch.takeFlush() ? .close : .wait, effects)
-    }
-
-    /// Wakes the sealers that are waiting for bytes that another fetch is to seal.
-    mutating func wakeWaitingSealers() -> Effects {
-        var effects = Effects()
-        for id in fetches.keys where fetches[id]?.waitsForOther == true {
-            effects.wake(fetches[id]?.sealerSignal.raise())
-        }
+        var effects = fetches.remove(id)
+        effects.merge(readers.wake(readers.takers(of: id)) { $0.fetch = nil })
         return effects
     }
 
-    mutating func waitToSeal(_ id: FetchState.ID, _ waiter: WakeFlag.Waiter) -> Bool {
-        fetches[id]?.sealerSignal.wait(waiter) ?? false
+    // MARK: Sealing
+
+    mutating func sealWork(_ id: FetchState.ID) -> (FetchTable.SealWork, Effects) {
+        fetches.sealWork(id, beside: known.map)
     }
 
     /// Records that a segment's blocks are sealed and can be opened.
@@ -268,13 +121,13 @@ extension LoaderState {
         var effects = Effects()
         // An abandoned fetch, or one kept only for its readers, wrote for a representation that is no longer read.
         guard var fetch = fetches[id], !fetch.isSeparate else { return effects }
-        map.put(segment)
+        known.map.put(segment)
         fetch.segments.insert(segment.id)
         fetch.sealedTo = max(fetch.sealedTo, segment.range.upperBound)
         fetch.trim()
         if fetch.mayReceive { effects.wake(fetch.receiverSignal.raise()) }
         fetches[id] = fetch
-        effects.merge(wakeWaitingSealers())
+        effects.merge(fetches.wakeWaitingSealers())
         return effects
     }
 
@@ -284,11 +137,8 @@ extension LoaderState {
     mutating func storeFailed(_ id: FetchState.ID, segment: SegmentID?, _ failure: VaultError) -> Effects {
         var effects = Effects()
         // A late block for a representation that is no longer read does not mean that the store has failed.
-        if failure.code != .changed { refuse(failure) }
-        if let segment {
-            effects.passedThrough = map.length(of: segment)
-            map.remove(segment, isDamaged: false)
-        }
+        if failure.code != .changed { permissions.refuse(failure) }
+        if let segment { effects.passedThrough = known.lose(segment) }
         guard var fetch = fetches[id] else { return effects }
         if fetch.isStoring { effects.passedThrough += fetch.present - fetch.sealedTo }
         if !fetch.isSeparate { fetch.destination = .readers }
@@ -297,7 +147,190 @@ extension LoaderState {
         fetch.trim()
         effects.wake(fetch.receiverSignal.raise())
         fetches[id] = fetch
-        effects.merge(wakeWaitingSealers())
+        effects.merge(fetches.wakeWaitingSealers())
         return effects
+    }
+
+    /// Makes the sealer retry bytes that could not be written, after space was freed for them.
+    ///
+    /// - Parameter lost: the segment that was lost in the failure; nil if none was.
+    /// - Returns: false if the fetch does not store its bytes, or if this was already tried at the same byte.
+    mutating func rewind(_ id: FetchState.ID, lost: SegmentID?) -> (Bool, Effects) {
+        var effects = Effects()
+        guard let fetch = fetches[id], fetch.isStoring, fetch.rewoundAt != fetch.sealedTo else {
+            return (false, effects)
+        }
+        if let lost { effects.passedThrough = known.lose(lost) }
+        fetches[id]?.rewoundAt = fetch.sealedTo
+        fetches[id]?.takenTo = fetch.sealedTo
+        return (true, effects)
+    }
+}
+
+// Decides which reader takes its bytes from which fetch, and which fetches must go on.
+//
+// A bound representation has no validator that distinguishes it from another version, so one connection alone must fill
+// it.
+extension LoaderState {
+    /// What an answer's bytes are used for.
+    enum Share {
+        /// They fill the representation being read.
+        case fill
+        /// They begin another representation.
+        case begin
+        /// They pass unstored to one reader, separately from the representation that other readers are reading.
+        case apart
+        /// No reader is waiting for them any more, because the readers that were waiting now have their own transfers.
+        case nobodys
+        /// The waiting readers cannot use them, because these readers have received bytes from elsewhere.
+        case none
+    }
+
+    /// Decides how to use an answer's bytes for a bound representation, depending on the connection that brought them.
+    ///
+    /// A reader takes all its bytes from one transfer. If the answer brings fewer bytes than the reader wants, the
+    /// reader gets a transfer of its own.
+    ///
+    /// - Parameter isSource: whether the answer came from the same URL as the bytes so far. If not, the same connection
+    ///   does not count.
+    mutating func share(of id: FetchState.ID, from connection: UInt64?, isSource: Bool = true) -> (Share, Effects) {
+        var effects = Effects()
+        guard known.isBound, let fetch = fetches[id], !fetch.isSeparate else { return (.fill, effects) }
+        guard fetch.isActive else { return (.nobodys, effects) }
+        let reading = readers.values.filter(readers.isCurrent)
+        let hasBytes =
+            !known.map.covered.isEmpty || reading.contains(where: \.hasBegun)
+            || fetches.values.contains { other in
+                guard other.id != id, !other.isSeparate else { return false }
+                // Another answer's first bytes may be on their way.
+                return other.present > other.start || other.phase == .receiving
+            }
+        guard hasBytes, !isSource || connection == nil || connection != known.connection else {
+            known.connection = connection
+            // Other fetches may have cut this one short when they were added. Now only this fetch may bring the bytes
+            // that they were to bring.
+            fetches[id]?.goOn()
+            let takers = readers.takers(of: id)
+            if let fetch = fetches[id] { for reader in takers { readers.detach(reader, from: fetch) } }
+            effects.merge(readers.wake(takers))
+            return (takers.isEmpty || readers.isTaken(id) ? .fill : .nobodys, effects)
+        }
+        let waiting = readers.awaiting(id)
+        guard !waiting.isEmpty else { return (readers.isTaken(id) ? .none : .nobodys, effects) }
+        // Count readers whose answers have not begun as well, as in ``ReaderTable/hasCurrent``.
+        guard reading.contains(where: { $0.hasBegun || $0.fetch != id }) else {
+            // Forget the representation at once. Storing the new one takes time, and a reader that arrives meanwhile
+            // must not read the old one.
+            effects.merge(forget(keeping: id))
+            return (.begin, effects)
+        }
+        // A fetch extended to whole blocks starts before the awaited bytes, so test whether its range contains them
+        // all.
+        let owner = waiting.first { fetch.start <= $0.position && $0.end <= fetch.end }
+        effects.merge(readers.wake(waiting.filter { $0.id != owner?.id }) { $0.separate() })
+        guard let owner else { return (readers.isTaken(id) ? .none : .nobodys, effects) }
+        readers[owner.id]?.isSeparate = true
+        fetches[id]?.destination = .ownReaders
+        // Other readers may have demanded later bytes, but this reader also needs the bytes before those.
+        fetches[id]?.demand = owner.position
+        return (.apart, effects)
+    }
+
+    /// Returns whether only this transfer can bring its bytes, because other connections may bring another version and
+    /// these bytes are not stored.
+    func isOnlySource(_ fetch: FetchState) -> Bool { fetch.isSeparate || known.isBound && !fetch.isStoring }
+
+    /// Attaches a reader to a fetch, and releases the fetch that it had before.
+    ///
+    /// - Parameter isDemanding: whether the fetch must run up to the reader's position. Before the first answer it must
+    ///   not, because the reader's position may be far ahead.
+    mutating func attach(_ reader: inout ReaderState, to fetch: FetchState.ID, isDemanding: Bool = true) -> Effects {
+        var effects = Effects()
+        let old = reader.fetch
+        reader.fetch = fetch
+        if isDemanding { effects.merge(demand(reader.position, of: fetch)) }
+        guard let old, old != fetch else { return effects }
+        // No other transfer may bring the bytes that a bound transfer still owes.
+        let goesOn = known.isBound && reader.hasBegun && fetches.coming.contains { $0.id == old && $0.owes(reader) }
+        if !goesOn { effects.merge(release(old, leaving: reader)) }
+        return effects
+    }
+
+    mutating func demand(_ position: Int64, of id: FetchState.ID) -> Effects {
+        var effects = Effects()
+        guard var fetch = fetches[id] else { return effects }
+        let slowest = isOnlySource(fetch) ? readers.slowest(of: fetch, besides: position) : .max
+        guard position > fetch.demand || slowest != fetch.slowest else { return effects }
+        fetch.demand = max(fetch.demand, position)
+        fetch.slowest = slowest
+        fetch.trim()
+        if fetch.mayReceive { effects.wake(fetch.receiverSignal.raise()) }
+        fetches[id] = fetch
+        return effects
+    }
+
+    /// Cancels a fetch whose last reader has left, unless its bytes are still needed.
+    ///
+    /// - Parameter leaving: the reader that is leaving, if the table still has it; otherwise nil.
+    mutating func release(_ id: FetchState.ID, leaving: ReaderState? = nil) -> Effects {
+        var effects = removeKept(id, leaving: leaving)
+        guard let fetch = fetches[id], fetch.isActive, !fetch.awaitsEnd else { return effects }
+        let remaining = readers.takers(of: id).count - (leaving == nil ? 0 : 1)
+        // A fetch extended to whole blocks is short, so it may run to its end. Otherwise, requests for single bytes
+        // would each leave a file of their own.
+        let endsSoon =
+            fetch.isExtendedToBlocks && fetch.isStoring && fetch.phase == .receiving && mayFinishWithoutReader
+        guard remaining <= 0, !endsSoon else { return effects }
+        if let heir = heir(to: fetch) {
+            readers[heir]?.fetch = id
+        } else if !isNeeded(fetch, leaving: leaving) {
+            fetches[id]?.enter(.released)
+            effects.cancelled.append(id)
+        }
+        return effects
+    }
+
+    /// Whether a fetch may run to its end without a reader. Few may do so at once, because each uses a connection to
+    /// the origin.
+    private var mayFinishWithoutReader: Bool {
+        let taken = readers.taken
+        return fetches.values.count { $0.isActive && $0.isExtendedToBlocks && !taken.contains($0.id) }
+            <= FetchState.mostLeft
+    }
+
+    /// Returns a reader that is reading sealed bytes now and will reach bytes that the fetch still owes.
+    ///
+    /// There is one only if the origin does not support ranges, because a new request to it would bring everything
+    /// again.
+    private func heir(to fetch: FetchState) -> ReaderState.ID? {
+        guard known.information?.supportsRanges == false, !fetch.isSeparate else { return nil }
+        return readers.values.first { $0.fetch == nil && readers.isCurrent($0) && fetch.owes($0) }?.id
+    }
+
+    /// Removes a fetch that was kept for its readers, once they have taken its bytes or left.
+    mutating func removeKept(_ id: FetchState.ID, leaving: ReaderState? = nil) -> Effects {
+        guard let fetch = fetches[id], fetch.phase == .keptForReaders, !readers.isWanted(fetch, leaving: leaving)
+        else { return Effects() }
+        return remove(id)
+    }
+
+    /// Ends fetches that were continuing only for a reader that has left.
+    mutating func releaseUnneeded() -> Effects {
+        guard known.isBound else { return Effects() }
+        let taken = readers.taken
+        return fetches.letGo(
+            fetches.values.filter {
+                $0.isActive && !$0.isSeparate && !taken.contains($0.id) && !isNeeded($0, leaving: nil)
+            })
+    }
+
+    /// Returns whether a fetch must continue after its last reader has left.
+    ///
+    /// It must if another reader will need its bytes and no other fetch may bring them.
+    func isNeeded(_ fetch: FetchState, leaving: ReaderState?) -> Bool {
+        guard known.isBound, !fetch.isSeparate else { return false }
+        let needs = { (reader: ReaderState) in readers.isCurrent(reader) && fetch.owes(reader) }
+        // The leaving reader is still in the table, so subtract it if it would need the bytes.
+        return readers.values.count(where: needs) > (leaving.map(needs) ?? false ? 1 : 0)
     }
 }

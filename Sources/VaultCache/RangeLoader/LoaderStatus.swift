@@ -25,13 +25,13 @@ extension ResourceLoader {
     package var status: LoaderStatus {
         look { state in
             LoaderStatus(
-                information: state.information, freshness: state.freshness, mode: state.mode,
-                isPinned: state.isPinned, hasReaders: !state.readers.isEmpty, covered: state.map.covered)
+                information: state.known.information, freshness: state.known.freshness, mode: state.mode,
+                isPinned: state.known.isPinned, hasReaders: !state.readers.isEmpty, covered: state.known.map.covered)
         }
     }
 
     /// The length, type, validators and range support; nil if nothing is known yet.
-    package var information: ContentInformation? { look(\.information) }
+    package var information: ContentInformation? { look(\.known.information) }
 
     /// The number of first bytes that are present, whether they are sealed already or not.
     package var beginning: Int64 { look { $0.present.run(at: 0)?.upperBound ?? 0 } }

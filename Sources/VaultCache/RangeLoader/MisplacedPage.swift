@@ -54,7 +54,7 @@ extension ResourceLoader {
     /// Whether the resource is a manifest that is completely held. It counts as a manifest if its type or path says so,
     /// or if it has the record of a title.
     var holdsManifest: Bool {
-        let (isWhole, type) = look { ($0.isHeldWhole, $0.information?.type) }
+        let (isWhole, type) = look { ($0.known.isHeldWhole, $0.known.information?.type) }
         return isWhole && (record.title != nil || ManifestDetection.kind(type: type, path: url.path) != nil)
     }
 

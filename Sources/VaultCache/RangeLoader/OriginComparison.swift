@@ -113,7 +113,7 @@ extension ResourceLoader {
     /// - Returns: the verdict; nil if the origin has another version, or if the import is not entirely held.
     /// - Throws: ``OriginFailure``; `CancellationError`.
     func compareImport(_ imported: ContentInformation) async throws -> Revalidation.Verdict? {
-        guard let length = imported.length, length > 0, look({ $0.isHeldWhole }) else { return nil }
+        guard let length = imported.length, length > 0, look({ $0.known.isHeldWhole }) else { return nil }
         let (store, id) = (store, record.id)
         let comparison = OriginComparison(self, length: length) { range in
             guard let resource = try store.index.resources.find(id) else { throw ResourceRecord.removed }
@@ -122,7 +122,7 @@ extension ResourceLoader {
         guard case .same(let version) = try await comparison.run() else { return nil }
         return try await answers.exclusively { () async throws -> Revalidation.Verdict in
             // Another answer may have changed the state meanwhile.
-            guard look({ $0.information }) == imported else { return .changed }
+            guard look({ $0.known.information }) == imported else { return .changed }
             var information = version.information
             information.type = imported.type ?? information.type
             information.supportsRanges = true
@@ -130,7 +130,7 @@ extension ResourceLoader {
             guard information.validators != Validators() else {
                 return .stale(.unverifiable, status: version.status)
             }
-            change { $0.confirm(version.freshness) }
+            update { $0.known.confirm(version.freshness) }
             return .confirmed(status: version.status)
         }
     }

@@ -6,7 +6,7 @@ import VaultStorage
 extension ResourceLoader {
     /// Whether the origin's entity tags are ignored, by the operator's choice or because they were found to identify
     /// nodes.
-    private var ignoresTags: Bool { look { ignoresTags($0.entityTags) } }
+    private var ignoresTags: Bool { look { ignoresTags($0.known.entityTags) } }
 
     private func ignoresTags(_ tags: EntityTagReliability) -> Bool {
         tags.ignoresTags || names.ignoresEntityTag(of: url.host)
@@ -14,7 +14,7 @@ extension ResourceLoader {
 
     /// The content information of the representation being read, without its entity tag if entity tags are ignored.
     package var known: ContentInformation? {
-        guard var information = look({ $0.information }) else { return nil }
+        guard var information = look({ $0.known.information }) else { return nil }
         if ignoresTags { information.validators = information.validators.withoutTag }
         return information
     }
@@ -33,7 +33,7 @@ extension ResourceLoader {
     var isBound: Bool { isBound(at: urls.current.url) }
 
     /// Returns whether one connection alone must fill the representation when more of it is requested from this URL.
-    func isBound(at url: MediaURL) -> Bool { look { isBound($0.information, $0.entityTags, at: url) } }
+    func isBound(at url: MediaURL) -> Bool { look { isBound($0.known.information, $0.known.entityTags, at: url) } }
 
     /// Does the same as ``isBound(at:)`` for a state that is being changed, because the loader's own state may still be
     /// that of an earlier representation.
@@ -109,12 +109,8 @@ extension ResourceLoader {
             case .decided(let decision):
                 switch decision {
                 case .other(_, byTagAlone: true), .askAgain(_, byTagAlone: true):
-                    change { state in
-                        if let mine = known?.information {
-                            state.entityTags.note(mine.validators, length: mine.length)
-                        }
-                        return Effects()
-                    }
+                    guard let mine = known?.information else { break }
+                    update { $0.known.entityTags.note(mine.validators, length: mine.length) }
                 default: break
                 }
                 return decision
@@ -139,18 +135,15 @@ extension ResourceLoader {
         let isManifest = evidence.beginning != nil && holdsManifest
         return look { state in
             AnswerJudge.Known(
-                information: known, unsettledDate: state.unsettledDate, hasBytes: !state.present.isEmpty,
-                isManifest: isManifest, tags: state.entityTags)
+                information: known, unsettledDate: state.known.unsettledDate, hasBytes: !state.present.isEmpty,
+                isManifest: isManifest, tags: state.known.entityTags)
         }
     }
 
     private func ignoreTags(of known: ContentInformation) async throws {
         var settled = known
         settled.validators = known.validators.withoutTag
-        change { state in
-            state.entityTags.ignoreTags()
-            return Effects()
-        }
+        update { $0.known.entityTags.ignoreTags() }
         try await learn(settled)
     }
 

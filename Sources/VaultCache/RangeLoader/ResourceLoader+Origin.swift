@@ -66,7 +66,7 @@ extension ResourceLoader {
     func wake(_ reader: ReaderState.ID, at time: ContinuousClock.Instant) {
         Task { [weak self] in
             try? await Task.sleep(until: time)
-            self?.change { $0.wake(reader) }
+            self?.change { $0.readers.wake(reader) }
         }
     }
 }
@@ -90,7 +90,8 @@ extension ResourceLoader {
         let begin = { [self] (refusal: VaultError?) in
             change { state in
                 state.begin(
-                    information, freshness, keeping: fetch, isBound: isBound(information, state.entityTags, at: url),
+                    information, freshness, keeping: fetch,
+                    isBound: isBound(information, state.known.entityTags, at: url),
                     connection: connection, unsettledDate: unsettledDate, refused: refusal)
             }
         }
@@ -128,7 +129,7 @@ extension ResourceLoader {
     ///   `CancellationError`.
     func revalidateIfStale(at position: @autoclosure () -> Int64?) async throws -> RevalidationOutcome {
         let now = store.index.now()
-        guard look({ $0.isStale(now: now) }) else { return RevalidationOutcome() }
+        guard look({ $0.known.isStale(now: now) }) else { return RevalidationOutcome() }
         let first = position()
         switch look({ $0.staleStep(at: first) }) {
         case .open: return RevalidationOutcome()
@@ -139,8 +140,8 @@ extension ResourceLoader {
         if contact.verdict(now: .now) == false { return RevalidationOutcome(staleness: .unreachable) }
         // A resource with gaps requests bytes anyway, which will show whether it has changed. So wait only briefly for
         // it, unless the origin demands that each use be confirmed.
-        let isStrict = look { $0.freshness?.isStrict } ?? false
-        let waitsLong = isStrict || look { state in state.missing.isEmpty }
+        let isStrict = look { $0.known.freshness?.isStrict } ?? false
+        let waitsLong = isStrict || look { state in state.known.missing.isEmpty }
         let patience = look { state in
             let policy = state.retry.policy
             return waitsLong ? policy.revalidationTimeLimit : policy.staleTimeLimit
@@ -214,7 +215,7 @@ extension ResourceLoader {
     /// If the origin has another one, that representation begins. Because some origins answer HEAD carelessly, an
     /// answer to HEAD that would discard held bytes is checked with a GET of the first byte.
     private func askOriginIfSame() async throws -> Revalidation.Verdict {
-        if let imported = look({ $0.information }), imported.isImported {
+        if let imported = look({ $0.known.information }), imported.isImported {
             if let verdict = try await compareImport(imported) { return verdict }
             return try await askOriginIfSame(by: .get, isOther: true)
         }
@@ -286,11 +287,11 @@ extension ResourceLoader {
     /// This does nothing if no validator distinguishes the representation from another version.
     func confirm(by head: OriginHead, asked: Int64) {
         guard head.status != 416, let known, known.validators != Validators() else { return }
-        change { state in
-            guard let known = state.freshness, head.status == 304 else {
-                return state.confirm(Freshness(head.fields, asked: asked))
+        update { state in
+            guard let known = state.known.freshness, head.status == 304 else {
+                return state.known.confirm(Freshness(head.fields, asked: asked))
             }
-            return state.confirm(known.confirmed(by: head.fields, asked: asked))
+            state.known.confirm(known.confirmed(by: head.fields, asked: asked))
         }
     }
 

@@ -89,8 +89,8 @@ package final class ResourceLoader: Sendable {
         guarded.withLock { guarded in
             guard !guarded.isLoaded else { return }
             guarded.isLoaded = true
-            if let serving { guarded.state.load(serving) }
-            guarded.state.isPinned = record.isPinned
+            if let serving { guarded.state.known.load(serving) }
+            guarded.state.known.isPinned = record.isPinned
             _ = guarded.state.setMode(own: record.mode)
         }
     }
@@ -126,6 +126,9 @@ package final class ResourceLoader: Sendable {
         change { state in ((), body(&state)) }
     }
 
+    /// Changes the state under the lock, in a way that has no effects.
+    func update(_ body: (inout LoaderState) -> Void) { guarded.withLock { body(&$0.state) } }
+
     /// Reads the state under the lock.
     func look<Result>(_ body: (LoaderState) -> Result) -> Result { guarded.withLock { body($0.state) } }
 
@@ -155,7 +158,7 @@ package final class ResourceLoader: Sendable {
     /// Whether the first bytes of the representation were seen to be media.
     package var hasSeenMedia: Bool {
         guard let seen = seenMedia.withLock({ $0 }) else { return false }
-        return look { $0.edition == seen }
+        return look { $0.readers.edition == seen }
     }
 
     /// Records that a reader's first bytes are media.
@@ -188,9 +191,9 @@ package final class ResourceLoader: Sendable {
     func waitForWake(_ reader: ReaderState.ID) async throws {
         try Task.checkCancellation()
         await withTaskCancellationHandler {
-            await wait { state, waiter in state.wait(reader, waiter) }
+            await wait { state, waiter in state.readers.wait(reader, waiter) }
         } onCancel: {
-            change { $0.wake(reader) }
+            change { $0.readers.wake(reader) }
         }
         try Task.checkCancellation()
     }
@@ -208,20 +211,20 @@ package final class ResourceLoader: Sendable {
 
     /// Turns a segment's unreadable bytes into a gap, in the loader's state alone.
     package func drop(_ segment: SegmentID, for failure: SegmentFailure) {
-        guarded.withLock { $0.state.invalidate(segment, for: failure) }
+        update { $0.known.invalidate(segment, for: failure) }
         opened.drop(segment)
     }
 
     /// Adds a segment that the index already has, in place of what the loader knew under its id.
     package func put(_ segment: SegmentDescription) {
-        guarded.withLock { guarded in
-            guarded.state.map.remove(segment.id, isDamaged: false)
-            guarded.state.map.put(segment)
+        update { state in
+            state.known.map.remove(segment.id, isDamaged: false)
+            state.known.map.put(segment)
         }
     }
 
     /// Records whether the resource is pinned.
-    package func note(isPinned: Bool) { guarded.withLock { $0.state.isPinned = isPinned } }
+    package func note(isPinned: Bool) { update { $0.known.isPinned = isPinned } }
 
     /// Does the periodic work for the resource. It is called once a second.
     package func tick(now: ContinuousClock.Instant) async {
@@ -303,9 +306,6 @@ package final class ResourceLoader: Sendable {
         guard let kept, kept.request.isSame(as: request) else { return nil }
         return kept
     }
-
-    /// Records whether a fetch reached the origin.
-    package func noteContact(isReachable: Bool) { contact.note(isReachable: isReachable, now: .now) }
 }
 
 extension OriginRequest {

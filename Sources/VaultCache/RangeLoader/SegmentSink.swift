@@ -94,7 +94,7 @@ final class SegmentSink {
 
     private func estimate(at position: Int64) -> WriteEstimate {
         let (length, end, isEndless) = loader.look { state in
-            (state.information?.length, state.fetches[fetch]?.end, state.isEndless)
+            (state.known.information?.length, state.fetches[fetch]?.end, state.known.isEndless)
         }
         return WriteEstimate(
             length: length, expected: end.map { max(0, $0 - position) } ?? 0,
@@ -126,7 +126,7 @@ struct FetchSealer {
             while true {
                 switch loader.change({ $0.sealWork(id) }) {
                 case .wait:
-                    await loader.wait { state, waiter in state.waitToSeal(id, waiter) }
+                    await loader.wait { state, waiter in state.fetches.waitToSeal(id, waiter) }
                 case .seal(let bytes, let offset):
                     attempt(sink, { try sink.seal(bytes, at: offset) })
                 case .close:

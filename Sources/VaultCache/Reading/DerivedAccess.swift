@@ -45,7 +45,7 @@ extension ResourceLoader {
     ) async throws {
         guard reference.isDerived else { return }
         try await ready()
-        let known = copy ?? look { $0.information }
+        let known = copy ?? look { $0.known.information }
         if mayGive(known, for: reference) { return }
         let (url, fields, reach) = urls.current
         // Nothing is held, and the request that will follow cannot reach private addresses either.

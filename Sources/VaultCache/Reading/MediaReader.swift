@@ -76,7 +76,7 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
         staleness = opening.revalidation.staleness
         originStatus = opening.revalidation.originStatus
         progress = Locked(Progress(position: opening.range?.lowerBound ?? 0))
-        if !opening.isCutOff { loader.change { $0.begin(opening.reader, isDownload: false) } }
+        if !opening.isCutOff { loader.update { $0.begin(opening.reader, isDownload: false) } }
     }
 
     deinit { loader.change { $0.removeReader(id) } }
@@ -109,7 +109,7 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
 
     /// Returns the same as ``bypass``, but for bytes whose source is not the reader's own.
     package func bypass(of source: Source) -> BypassReason? {
-        source == .held ? nil : loader.look { $0.refusesAll ? $0.bypass : $0.bypass(id) }
+        source == .held ? nil : loader.look { $0.permissions.refusesAll ? $0.permissions.bypass : $0.bypass(id) }
     }
 
     /// Returns the next bytes, at most ``chunkBytes``; nil at the end.
@@ -148,7 +148,7 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
     /// was opened.
     private func requireGivable(_ position: Int64) throws {
         guard reference.isDerived else { return }
-        guard loader.mayGive(loader.look { $0.information }, for: reference) else {
+        guard loader.mayGive(loader.look { $0.known.information }, for: reference) else {
             throw loader.privateAddress(at: position)
         }
     }

@@ -10,7 +10,7 @@ extension ResourceLoader {
     /// requested with GET, and kept.
     package func learnInformation() async throws -> ContentInformation {
         try await ready()
-        if let known = look({ $0.information }) { return known }
+        if let known = look({ $0.known.information }) { return known }
         guard look({ $0.mode.allowsRequests }) else { throw MediaReader.hole(at: 0, isDamage: false) }
         do {
             if let told = try await askHead() { return told }
@@ -24,7 +24,7 @@ extension ResourceLoader {
             return opening.information
         } catch let error as VaultError where error.code == .unsatisfiableRange {
             // The resource is empty, and the loader now knows that.
-            guard let known = look({ $0.information }) else { throw error }
+            guard let known = look({ $0.known.information }) else { throw error }
             return known
         }
     }
@@ -62,7 +62,7 @@ extension ResourceLoader {
     /// - Returns: false if nothing was forgotten.
     func forgetUnconfirmedLength() -> Bool {
         change { state in
-            let isHearsay = state.information?.length ?? 0 > 0 && state.present.isEmpty && state.fetches.isEmpty
+            let isHearsay = state.known.information?.length ?? 0 > 0 && state.present.isEmpty && state.fetches.isEmpty
             return isHearsay && state.mode.allowsRequests ? (true, state.forget()) : (false, Effects())
         }
     }
@@ -71,7 +71,7 @@ extension ResourceLoader {
         _ head: OriginHead, asked request: OriginRequest, at time: Int64
     ) async throws -> ContentInformation? {
         // Another answer may have changed the loader's state in the meantime.
-        if let known = look({ $0.information }) { return known }
+        if let known = look({ $0.known.information }) { return known }
         let content = try ResponseCheck.content(of: head, asked: request)
         // Frameworks that do not support HEAD report a length of 0, or no length.
         guard let length = content.length, length > 0 else { return nil }

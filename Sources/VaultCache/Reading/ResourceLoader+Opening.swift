@@ -38,9 +38,9 @@ extension ResourceLoader {
     /// - Returns: nil if another attempt is needed, because the representation changed or an unconfirmed length was
     ///   dropped.
     private func attemptOpening(_ requested: RequestedRange, _ isDownload: Bool) async throws -> Opening? {
-        if needsLength(requested), look({ $0.information?.length }) == nil { try await learnLength() }
+        if needsLength(requested), look({ $0.known.information?.length }) == nil { try await learnLength() }
         let revalidation = try await revalidateIfStale(at: firstByte(requested))
-        let (known, edition, present) = look { ($0.information, $0.edition, $0.present) }
+        let (known, edition, present) = look { ($0.known.information, $0.readers.edition, $0.present) }
         let wanted: ByteRange
         do {
             wanted = try known.map { try resolve(requested, $0) } ?? provisional(requested)
@@ -50,13 +50,14 @@ extension ResourceLoader {
             return nil
         }
         let isCut = try await isCutOff(wanted)
-        guard look({ $0.edition == edition }) else { return nil }
+        guard look({ $0.readers.edition == edition }) else { return nil }
         let isExpected = !isDownload && contact.hasAnsweredLately(now: .now)
         guard let id = addReader(wanted, isCut: isCut, isExpected: isExpected) else { return nil }
         do {
             if try await reachFirstByte(id, wanted.lowerBound, isCut, isDownload),
                 let opening = try finish(
-                    id, requested, look({ $0.edition }) == edition ? present : ByteRanges(), revalidation, isCut: isCut)
+                    id, requested, look({ $0.readers.edition }) == edition ? present : ByteRanges(), revalidation,
+                    isCut: isCut)
             {
                 return opening
             }
@@ -80,11 +81,12 @@ extension ResourceLoader {
     private func addReader(_ wanted: ByteRange, isCut: Bool, isExpected: Bool) -> ReaderState.ID? {
         let url = urls.current.url
         return change { [self] state in
-            state.isBound = isBound(state.information, state.entityTags, at: url)
+            state.known.isBound = isBound(state.known.information, state.known.entityTags, at: url)
             let step = isCut ? .share : state.boundStep(for: wanted)
             guard step != .begin else { return (nil, Effects()) }
             let id = step == .apart ? state.addSeparateReader(wanted) : state.addReader(wanted)
-            return (id, isExpected ? state.expect(id) : Effects())
+            if isExpected { state.expect(id) }
+            return (id, Effects())
         }
     }
 
@@ -134,7 +136,7 @@ extension ResourceLoader {
     /// Returns where a request begins in the known representation; nil if no representation is known, or if the range
     /// is outside it.
     private func firstByte(_ requested: RequestedRange) -> Int64? {
-        look { $0.information }.flatMap { try? resolve(requested, $0).lowerBound }
+        look { $0.known.information }.flatMap { try? resolve(requested, $0).lowerBound }
     }
 
     private func provisional(_ requested: RequestedRange) -> ByteRange {
@@ -151,7 +153,7 @@ extension ResourceLoader {
         let (mode, isFirstHeld, hasGap) = look { state in
             (
                 state.mode, state.present.contains(wanted.lowerBound),
-                !state.present.gaps(in: wanted.clamped(to: 0..<(state.information?.length ?? .max))).isEmpty
+                !state.present.gaps(in: wanted.clamped(to: 0..<(state.known.information?.length ?? .max))).isEmpty
             )
         }
         guard mode.allowsRequests else { return true }
@@ -183,9 +185,10 @@ extension ResourceLoader {
     private func canGoOn(to wanted: ByteRange, forgetting: Bool = false) -> Bool {
         let url = urls.current.url
         return change { [self] state in
-            state.isBound = isBound(state.information, state.entityTags, at: url)
-            let isRead = state.readers.values.contains { !$0.isSeparate && $0.edition == state.edition }
-            let isLost = state.isBound && state.connection == nil && !state.present.isEmpty && !isRead
+            state.known.isBound = isBound(state.known.information, state.known.entityTags, at: url)
+            let isLost =
+                state.known.isBound && state.known.connection == nil && !state.present.isEmpty
+                && !state.readers.hasCurrent
             let goesOn = !isLost && state.boundStep(for: wanted) != .begin
             return (goesOn, forgetting && !goesOn ? state.forget() : Effects())
         }
@@ -198,8 +201,8 @@ extension ResourceLoader {
         _ id: ReaderState.ID, _ position: Int64, _ isCut: Bool, _ isDownload: Bool
     ) async throws -> Bool {
         while true {
-            if isCut, look({ !$0.present.contains(position) && $0.information?.length != position }) {
-                throw MediaReader.hole(at: position, isDamage: look { $0.map.damaged.contains(position) })
+            if isCut, look({ !$0.present.contains(position) && $0.known.information?.length != position }) {
+                throw MediaReader.hole(at: position, isDamage: look { $0.known.map.damaged.contains(position) })
             }
             switch step(id) {
             case .take, .open, .finished: return true
@@ -215,7 +218,7 @@ extension ResourceLoader {
         _ id: ReaderState.ID, _ requested: RequestedRange, _ present: ByteRanges, _ revalidation: RevalidationOutcome,
         isCut: Bool
     ) throws -> Opening? {
-        let (known, edition) = look { ($0.information, $0.edition) }
+        let (known, edition) = look { ($0.known.information, $0.readers.edition) }
         guard let information = known, let entityTag = record.entityTag else { return nil }
         let isWhole = answersWhole(requested, information)
         // The first answer decides. If it ignored the range, the reader begins at byte 0.
@@ -260,7 +263,7 @@ extension ResourceLoader {
     package func head() async throws -> MediaHead {
         try await ready()
         let revalidation = try await revalidateIfStale(at: nil)
-        let isKnown = look { $0.information != nil }
+        let isKnown = look { $0.known.information != nil }
         let information = try await learnInformation()
         guard let entityTag = record.entityTag else { throw MediaReader.changed(url, 0) }
         return MediaHead(
@@ -275,7 +278,7 @@ extension ResourceLoader {
     private func bypass(for length: Int64?) -> BypassReason? {
         look { state in
             let isHeld = length.map { state.present.gaps(in: 0..<$0).isEmpty } ?? false
-            return isHeld || !state.refusesAll ? nil : state.bypass
+            return isHeld || !state.permissions.refusesAll ? nil : state.permissions.bypass
         }
     }
 }

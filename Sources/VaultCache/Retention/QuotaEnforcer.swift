@@ -113,7 +113,9 @@ package final class QuotaEnforcer: Sendable {
     /// Retries storing for loaders that the store refused, enforces the limits, and reports bytes passing through.
     package func maintain(now: ContinuousClock.Instant) async {
         let loaders = loaders.all
-        for loader in loaders where loader.look({ $0.refusalToRetry(now: now) }) != nil { await loader.storeAgain() }
+        for loader in loaders where loader.look({ $0.permissions.refusalToRetry(now: now) }) != nil {
+            await loader.storeAgain()
+        }
         let (isSizeDue, isAgeDue) = pace.withLock { ($0.isSizeDue(now), $0.isAgeDue(now)) }
         let (store, lastRefusal) = (store, bypassMonitor.withLock { $0.refusal })
         let (finding, isSteady) = lookAtClock(now)
@@ -128,7 +130,7 @@ package final class QuotaEnforcer: Sendable {
             return try lastRefusal.map { try store.quota.hasSpace(after: $0) } ?? true
         }
         let passing = loaders.contains { $0.look { $0.isPassingThrough } }
-        let refusal = loaders.lazy.compactMap { $0.look { $0.storeFailure } }.first
+        let refusal = loaders.lazy.compactMap { $0.look { $0.permissions.storeFailure } }.first
         let (event, listeners) = bypassMonitor.withLock { bypassMonitor in
             let event = bypassMonitor.look(
                 passed: store.work.passedThrough.total, isPassing: passing, refusal: refusal,

@@ -70,7 +70,7 @@ struct CrumbTests {
         _ = state.learn(
             ContentInformation(length: length, type: nil, validators: Validators(), supportsRanges: true))
         let reader = state.addReader(0..<length)
-        _ = state.begin(reader, isDownload: false)
+        state.begin(reader, isDownload: false)
         return (state, reader)
     }
 

@@ -46,7 +46,7 @@ struct OpeningPatienceTests {
         _ = state.learn(
             ContentInformation(length: length, type: nil, validators: Validators(), supportsRanges: true))
         let reader = state.addReader(0..<length)
-        _ = state.expect(reader)
+        state.expect(reader)
         return (state, reader)
     }
 

@@ -179,7 +179,7 @@ struct RetryTests {
 
     private func reader(_ state: inout LoaderState, at position: Int64) -> ReaderState.ID {
         let reader = state.addReader(position..<10_000_000)
-        _ = state.begin(reader, isDownload: false)
+        state.begin(reader, isDownload: false)
         return reader
     }
 
@@ -247,12 +247,12 @@ struct RetryTests {
             return
         }
         _ = state.accept(fetch, end: 10_000_000, fromZero: false)
-        while state.mayReceive(fetch, now: start) == true {
+        while state.fetches.mayReceive(fetch, now: start) == true {
             _ = state.received([UInt8](repeating: 7, count: 64 << 10), by: fetch, now: start)
         }
         let present = state.fetches[fetch]?.present ?? 0
         _ = state.advance(reader, to: present)
-        #expect(state.mayReceive(fetch, now: start + .seconds(9)) == true)
+        #expect(state.fetches.mayReceive(fetch, now: start + .seconds(9)) == true)
         _ = state.receiverEnded(fetch, brokeOff, now: start + .seconds(9), chance: 1)
         #expect(!state.retry.isFailing)
         guard case (.fetch(let next), _) = state.step(reader, now: start + .seconds(9)) else {

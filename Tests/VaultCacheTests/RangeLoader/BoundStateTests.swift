@@ -79,7 +79,7 @@ struct BoundStateTests {
     @Test("Of a transfer that is a reader's own, no byte is dropped that others would have passed over")
     func ownFromItsFirstByte() {
         var (state, _, _) = LoaderState.reading(now: start)
-        state.isBound = true
+        state.known.isBound = true
         let short = state.addReader(5_000_000..<5_200_000)
         guard case (.fetch(let own), _) = state.step(short, now: start) else {
             Issue.record("premise: nothing brings its bytes")
@@ -90,7 +90,7 @@ struct BoundStateTests {
         #expect(state.readers[later]?.fetch == own, "premise: both wait for one answer")
         #expect(state.share(of: own, from: 2).0 == .apart)
         _ = state.accept(own, end: 5_200_000, fromZero: false)
-        while state.mayReceive(own, now: start) == true {
+        while state.fetches.mayReceive(own, now: start) == true {
             _ = state.received([UInt8](repeating: 7, count: 16 << 10), by: own, now: start)
         }
         #expect(state.fetches[own].map { $0.present - $0.start } == FetchState.leastWindow, "it waits for its reader")
@@ -108,7 +108,7 @@ struct BoundStateTests {
             var state = LoaderState(mode: .online)
             _ = state.learn(
                 ContentInformation(length: length, type: nil, validators: Validators(), supportsRanges: true))
-            state.isBound = true
+            state.known.isBound = true
             let ahead = state.addReader(5_000_000..<length)
             _ = state.step(ahead, now: start)
             #expect(state.boundStep(for: 5_000_000..<length) == .share, "nobody knows what its answer will be")
@@ -130,7 +130,7 @@ struct BoundStateTests {
     @Test("A reader that begins with held bytes shares a transfer only if that is near their end")
     func heldBeforeFarTransfer() {
         var (state, _, fetch) = LoaderState.reading(now: start)
-        state.isBound = true
+        state.known.isBound = true
         _ = state.received([UInt8](repeating: 7, count: 50_000), by: fetch, now: start)
         #expect(state.boundStep(for: 10_000..<10_000_000) == .share)
         // Bytes that came before on the same connection.
@@ -146,7 +146,7 @@ struct BoundStateTests {
         var (state, slow, fetch) = LoaderState.reading(now: start)
         let fast = state.addReader(0..<10_000_000)
         _ = state.step(fast, now: start)
-        state.isBound = true
+        state.known.isBound = true
         state.fetches[fetch]?.destination = .readers
         func receive(_ bytes: Int64) {
             _ = state.received([UInt8](repeating: 7, count: Int(bytes)), by: fetch, now: start)
@@ -162,7 +162,7 @@ struct BoundStateTests {
         #expect(state.fetches[fetch]?.recent.start == FetchState.mostBehind)
         receive(50_000)
         #expect(state.fetches[fetch].map { $0.recent.start == $0.present } == true, "that one is too far behind")
-        #expect(state.mayReceive(fetch, now: start) == true, "and holds back nobody")
+        #expect(state.fetches.mayReceive(fetch, now: start) == true, "and holds back nobody")
     }
 
     @Test("Where nothing is stored, readers of what cannot be told from another version have transfers of their own")
@@ -192,7 +192,7 @@ struct BoundStateTests {
     @Test("A transfer goes on for a reader behind it when another leaves that has had enough of it")
     func readerBehind() throws {
         var (state, reader, fetch) = LoaderState.reading(now: start)
-        state.isBound = true
+        state.known.isBound = true
         _ = state.received([UInt8](repeating: 7, count: 1000), by: fetch, now: start)
         var leaving = try #require(state.readers[reader])
         (leaving.position, leaving.end) = (10, 20)
@@ -231,7 +231,7 @@ struct BoundStateTests {
             let bytes = [UInt8](repeating: 1, count: 1 << 20)
             _ = state.received(bytes, by: fetch, now: start)
         }
-        let isPlaced = state.place(reader, 0..<length, of: state.edition, isWhole: true)
+        let isPlaced = state.place(reader, 0..<length, of: state.readers.edition, isWhole: true)
         #expect(isPlaced)
         for chunk in 0..<2 {
             guard case (.take(let bytes), _) = state.step(reader, now: start) else {
@@ -260,9 +260,9 @@ struct BoundStateTests {
     @Test("A reader begins with no range of which something would be missing that no other connection may bring")
     func incomplete() {
         var (state, reader, fetch) = LoaderState.reading(now: start)
-        state.isBound = true
+        state.known.isBound = true
         let begins = { (isCut: Bool) in
-            state.place(reader, 0..<10_000_000, of: state.edition, isWhole: true, isCut: isCut)
+            state.place(reader, 0..<10_000_000, of: state.readers.edition, isWhole: true, isCut: isCut)
         }
         #expect(begins(false), "premise: its transfer brings everything")
         state.fetches[fetch]?.end = 5_000_000
@@ -281,7 +281,7 @@ struct BoundStateTests {
             let information = ContentInformation(
                 length: 10_000_000, type: nil, validators: Validators(), supportsRanges: true)
             _ = state.learn(information)
-            (state.isBound, state.connection) = (true, 1)
+            (state.known.isBound, state.known.connection) = (true, 1)
             let reader = state.addReader(0..<10_000_000)
             _ = state.step(reader, now: start)
             let own = try #require(state.readers[reader]?.fetch)

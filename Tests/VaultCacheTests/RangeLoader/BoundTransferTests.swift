@@ -186,7 +186,7 @@ private struct BoundWorld {
             // As often as it takes: a client may be slower here than all the others together.
             let hasGap = !state.present.gaps(in: client.wanted).isEmpty
             let isLost = hasGap && !canGoOn(to: client.wanted)
-            let edition = state.edition
+            let edition = state.readers.edition
             clients[id]?.phase = isLost ? .forgetting(edition: edition) : .adding(edition: edition)
         case .forgetting(let edition):
             if !canGoOn(to: client.wanted) { apply(state.forget()) }
@@ -199,16 +199,16 @@ private struct BoundWorld {
     }
 
     private mutating func canGoOn(to wanted: ByteRange) -> Bool {
-        state.isBound = state.information != nil
-        let isRead = state.readers.values.contains { !$0.isSeparate && $0.edition == state.edition }
-        let isLost = state.isBound && state.connection == nil && !state.present.isEmpty && !isRead
+        state.known.isBound = state.known.information != nil
+        let isRead = state.readers.hasCurrent
+        let isLost = state.known.isBound && state.known.connection == nil && !state.present.isEmpty && !isRead
         return !isLost && state.boundStep(for: wanted) != .begin
     }
 
     private mutating func add(_ id: Int, _ wanted: ByteRange, _ edition: Int) {
-        state.isBound = state.information != nil
+        state.known.isBound = state.known.information != nil
         let step = state.boundStep(for: wanted)
-        guard state.edition == edition, step != .begin else {
+        guard state.readers.edition == edition, step != .begin else {
             clients[id]?.phase = .opening
             return
         }
@@ -223,8 +223,8 @@ private struct BoundWorld {
         apply(effects)
         switch step {
         case .take, .open, .finished:
-            if state.place(reader, wanted, of: state.edition, isWhole: false) {
-                apply(state.begin(reader, isDownload: false))
+            if state.place(reader, wanted, of: state.readers.edition, isWhole: false) {
+                state.begin(reader, isDownload: false)
                 clients[id]?.phase = .reading(reader)
             } else {
                 openAgain(id, reader)
@@ -293,7 +293,7 @@ private struct BoundWorld {
             let isAwaited = state.readers.values.contains { $0.fetch == id && !$0.hasBegun }
             if isAwaited { accept(id, transfer) } else { end(id) }
         case .receiving:
-            switch state.mayReceive(id, now: start) {
+            switch state.fetches.mayReceive(id, now: start) {
             case nil: end(id)
             case false: sleeping.insert(.receiver(id))
             case true:
@@ -311,7 +311,7 @@ private struct BoundWorld {
 
     private mutating func ask(_ id: FetchState.ID, _ fetch: FetchState) {
         guard fetch.isActive else { return end(id) }
-        let isCut = fetch.end < state.information?.length ?? .max
+        let isCut = fetch.end < state.known.information?.length ?? .max
         let end = isCut ? min(fetch.end, length) : length
         transfers[id]?.range = fetch.start..<end
         transfers[id]?.phase = .asked
@@ -323,8 +323,8 @@ private struct BoundWorld {
 
     private mutating func takeIn(_ id: FetchState.ID, _ transfer: Transfer) {
         state.fetches[id]?.statedEnd = transfer.range.upperBound
-        guard state.information != nil else { return begin(id) }
-        state.isBound = true
+        guard state.known.information != nil else { return begin(id) }
+        state.known.isBound = true
         let (share, effects) = state.share(of: id, from: transfer.connection)
         apply(effects)
         note("transfer \(id) is to \(share)")
@@ -340,8 +340,8 @@ private struct BoundWorld {
 
     private mutating func begin(_ id: FetchState.ID) {
         if state.fetches[id]?.isSeparate == true { state.fetches[id]?.destination = .readers }
-        for reader in state.readers.keys where state.readers[reader]?.fetch == id {
-            state.readers[reader]?.isSeparate = false
+        for reader in state.readers.takers(of: id) {
+            state.readers[reader.id]?.isSeparate = false
         }
         transfers[id]?.phase = .beginning
         beginning = id

@@ -63,7 +63,7 @@ struct LoaderChangeTests {
             keyNumber: 1,
             blockSize: 32_768, start: 0, length: 32_768)
         _ = state.sealed(late, by: fetch)
-        #expect(state.map.covered.isEmpty, "what is sealed late is of the version before")
+        #expect(state.known.map.covered.isEmpty, "what is sealed late is of the version before")
         guard case (.take(let bytes), _) = state.step(readers[0], now: start) else {
             Issue.record("it must go on")
             return
@@ -79,7 +79,7 @@ struct LoaderChangeTests {
     func opensAgain() {
         for isFilling in [false, true] {
             var (state, readers, fetch) = reading(at: [0, 60_000], received: 60_000)
-            if isFilling { _ = state.beginFilling(readers[1]) }
+            if isFilling { state.readers[readers[1]]?.isFilling = true }
             _ = state.begin(version(2), keeping: nil, isBound: false)
             for (reader, isKept) in zip(readers, [false, !isFilling]) {
                 #expect(state.readers[reader]?.isSeparate == isKept)
@@ -98,14 +98,17 @@ struct LoaderChangeTests {
             newer.supportsRanges = supportsRanges
             state.fetches[fetch]?.statedEnd = 5_100_000
             _ = state.begin(newer, keeping: fetch, isBound: false)
-            #expect(state.readers[readers[0]]?.edition == state.edition, "its first byte is the first of the answer")
-            #expect(state.readers[readers[1]]?.edition != state.edition)
+            #expect(
+                state.readers[readers[0]]?.edition == state.readers.edition, "its first byte is the first of the answer"
+            )
+            #expect(state.readers[readers[1]]?.edition != state.readers.edition)
         }
         var (state, readers, fetch) = try asking(5_000_000..<length)
         var newer = version(2)
         newer.supportsRanges = false
         _ = state.begin(newer, keeping: fetch, isBound: false)
-        #expect(state.readers[readers[0]]?.edition != state.edition, "an answer without ranges begins at byte 0")
+        #expect(
+            state.readers[readers[0]]?.edition != state.readers.edition, "an answer without ranges begins at byte 0")
     }
 
     @Test("What follows in a title that has grown comes with the same answer")
@@ -114,7 +117,7 @@ struct LoaderChangeTests {
         state.fetches[fetch]?.statedEnd = 20_000_000
         _ = state.begin(version(2, length: 20_000_000), keeping: fetch, isBound: false)
         _ = state.accept(fetch, end: 20_000_000, fromZero: false)
-        #expect(state.fetches[fetch]?.end == 20_000_000 && state.readers[readers[0]]?.edition == state.edition)
+        #expect(state.fetches[fetch]?.end == 20_000_000 && state.readers[readers[0]]?.edition == state.readers.edition)
     }
 
     @Test("A reader is not left on a transfer whose answer does not bring all that it wants")
@@ -137,7 +140,7 @@ struct LoaderChangeTests {
         try #require(readers.allSatisfy { state.readers[$0]?.isSeparate == true })
         func go(to end: Int64) {
             while state.fetches[fetch].map({ $0.present < end }) ?? false {
-                #expect(state.mayReceive(fetch, now: start) == true)
+                #expect(state.fetches.mayReceive(fetch, now: start) == true)
                 _ = state.received([UInt8](repeating: 7, count: 60_000), by: fetch, now: start)
                 _ = state.advance(readers[1], to: state.fetches[fetch]?.present ?? 0)
             }
@@ -162,9 +165,9 @@ struct LoaderChangeTests {
         for isApart in [false, true] {
             var (state, _, _) = reading(at: [60_000], received: 60_000)
             let reader = isApart ? state.addSeparateReader(0..<length) : state.addReader(0..<length)
-            let isPromised = state.place(reader, 0..<length, of: state.edition, isWhole: false)
+            let isPromised = state.place(reader, 0..<length, of: state.readers.edition, isWhole: false)
             _ = state.begin(version(2, length: length + 1000), keeping: nil, isBound: false)
-            let isPromisedMore = state.place(reader, 0..<length + 1000, of: state.edition, isWhole: false)
+            let isPromisedMore = state.place(reader, 0..<length + 1000, of: state.readers.edition, isWhole: false)
             #expect(isPromised && !isPromisedMore)
         }
     }
@@ -174,7 +177,7 @@ struct LoaderChangeTests {
         var (state, _, _) = reading(at: [60_000], received: 60_000)
         let reader = state.addSeparateReader(0..<length)
         #expect(state.bypass(reader) == .changing)
-        state.isBound = true
+        state.known.isBound = true
         #expect(state.bypass(reader) == .unverifiable)
     }
 }

@@ -115,7 +115,7 @@ struct LoaderSealingTests {
             Issue.record("the later fetch must leave the bytes to the earlier one")
             return
         }
-        _ = state.discard([earlier])
+        _ = state.fetches.discard { $0.id == earlier }
         #expect(take(&state, later) == 0..<4)
     }
 }

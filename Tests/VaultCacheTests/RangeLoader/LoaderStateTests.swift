@@ -12,14 +12,14 @@ struct LoaderStateTests {
     func window() {
         var (state, reader, fetch) = LoaderState.reading(now: start)
         var received: Int64 = 0
-        while state.mayReceive(fetch, now: start) == true {
+        while state.fetches.mayReceive(fetch, now: start) == true {
             _ = state.received([UInt8](repeating: 7, count: 16 << 10), by: fetch, now: start)
             received += 16 << 10
         }
         #expect(received == FetchState.leastWindow)
         #expect(FetchState.leastWindow == 64 << 10, "a player that probes a position and leaves costs no more")
         _ = state.advance(reader, to: 20_000)
-        #expect(state.mayReceive(fetch, now: start) == true)
+        #expect(state.fetches.mayReceive(fetch, now: start) == true)
     }
 
     @Test("A reader that outruns its window gets a larger one, and loses it when it stops reading")
@@ -27,7 +27,7 @@ struct LoaderStateTests {
         var (state, reader, fetch) = LoaderState.reading(100_000_000, now: start)
         var position: Int64 = 0
         func fill() {
-            while state.mayReceive(fetch, now: start) == true {
+            while state.fetches.mayReceive(fetch, now: start) == true {
                 _ = state.received([UInt8](repeating: 7, count: 64 << 10), by: fetch, now: start)
                 let present = state.fetches[fetch]?.present ?? 0
                 state.fetches[fetch]?.sealedTo = present
@@ -54,13 +54,13 @@ struct LoaderStateTests {
     @Test("A transfer whose readers stopped reading ends after 30 s, and resumes when one of them reads on")
     func letGo() {
         var (state, reader, fetch) = LoaderState.reading(now: start)
-        while state.mayReceive(fetch, now: start) == true {
+        while state.fetches.mayReceive(fetch, now: start) == true {
             _ = state.received([UInt8](repeating: 7, count: 64 << 10), by: fetch, now: start)
         }
         _ = state.tick(now: start + .seconds(29))
-        #expect(state.mayReceive(fetch, now: start + .seconds(29)) == false)
+        #expect(state.fetches.mayReceive(fetch, now: start + .seconds(29)) == false)
         _ = state.tick(now: start + .seconds(30))
-        #expect(state.mayReceive(fetch, now: start + .seconds(30)) == nil)
+        #expect(state.fetches.mayReceive(fetch, now: start + .seconds(30)) == nil)
         _ = state.receiverEnded(fetch, nil, now: start, chance: 1)
         _ = state.advance(reader, to: FetchState.leastWindow)
         guard case (.fetch(let next), _) = state.step(reader, now: start + .seconds(31)) else {
@@ -173,7 +173,7 @@ struct LoaderStateTests {
                 length: length, type: nil, validators: Validators(), supportsRanges: supportsRanges)
             _ = state.begin(
                 information, Freshness(checked: 1000, lifetime: 10, isStrict: false), keeping: nil, isBound: false)
-            state.map.put(
+            state.known.map.put(
                 SegmentDescription(
                     id: Self.id(1), representation: Self.id(2), keyNumber: 1,
                     blockSize: 4096, start: 0, length: held))
@@ -190,7 +190,7 @@ struct LoaderStateTests {
         #expect(opened(.from(100)) == nil, "the range is past the end")
         #expect(opened(.from(40), held: 99) == nil && opened(.closed(first: 0, last: 98), held: 99) == 0..<99)
         #expect(opened(.from(0), age: 9) != nil && opened(.from(0), age: 10) == nil, "the title is stale")
-        #expect(opened(.from(0), age: 10) { $0.isPinned = true } == 0..<100)
+        #expect(opened(.from(0), age: 10) { $0.known.isPinned = true } == 0..<100)
         #expect(opened(.closed(first: 0, last: 9), length: nil) == nil, "the length is unknown")
         #expect(opened(.closed(first: 0, last: 9), held: 99, supportsRanges: false) == nil, "the whole title is served")
         #expect(opened(.closed(first: 0, last: 9), supportsRanges: false) == 0..<10)
@@ -209,7 +209,7 @@ struct LoaderStateTests {
         ] as [((inout LoaderState) -> Void, Bool)] {
             var state = LoaderState(mode: .online)
             _ = state.begin(information, keeping: nil, isBound: false)
-            state.map.put(
+            state.known.map.put(
                 SegmentDescription(
                     id: Self.id(1), representation: Self.id(2), keyNumber: 1, blockSize: 4096, start: 0, length: 100))
             let found = try #require(state.held(.whole, now: 1000))

@@ -17,20 +17,20 @@ struct SharedTransferTests {
                 length: 8_000_000, type: nil, validators: Validators(entityTag: EntityTag(strong: "1")),
                 supportsRanges: false))
         let held = ModelSealer.segment(1, 0..<4_000_000)
-        state.map.put(held)
+        state.known.map.put(held)
         let reader = state.addReader(4_000_000..<8_000_000)
         guard case (.fetch(let fetch), _) = state.step(reader, now: start) else {
             Issue.record("the reader must fetch the gap")
             return
         }
         _ = state.accept(fetch, end: 8_000_000, fromZero: true)
-        while state.mayReceive(fetch, now: start) == true {
+        while state.fetches.mayReceive(fetch, now: start) == true {
             _ = state.received([UInt8](repeating: 1, count: 16 << 10), by: fetch, now: start)
         }
         let present = try #require(state.fetches[fetch]?.present)
         #expect(present < 4_000_000, "the origin is faster than the sealer, which slows it down")
         await withCheckedContinuation { receiver in
-            let isWaiting = state.waitToReceive(fetch, receiver)
+            let isWaiting = state.fetches.waitToReceive(fetch, receiver)
             #expect(isWaiting)
             guard case (.close, let effects) = state.sealWork(fetch) else {
                 Issue.record("held bytes must be skipped")
@@ -134,7 +134,7 @@ private struct Interleaving {
         _ = state.learn(information)
         // Without range support, held bytes are sent again and skipped.
         guard Bool.random(using: &random) else { return }
-        state.map.put(ModelSealer.segment(.max, 0..<Int64.random(in: 1...length, using: &random)))
+        state.known.map.put(ModelSealer.segment(.max, 0..<Int64.random(in: 1...length, using: &random)))
     }
 
     private var information: ContentInformation {
@@ -172,7 +172,8 @@ private struct Interleaving {
         // A reader of ten bytes in the middle gets them, or the whole resource without range support.
         let isWhole = !supportsRanges || Bool.random(using: &random)
         let range = isWhole ? 0..<length : first..<min(length, first + 10)
-        let asked = state.information == nil && Bool.random(using: &random) ? first..<min(length, first + 10) : range
+        let asked =
+            state.known.information == nil && Bool.random(using: &random) ? first..<min(length, first + 10) : range
         wanted[state.addReader(asked)] = asked
     }
 
@@ -205,7 +206,7 @@ private struct Interleaving {
     private mutating func stepReader(_ id: ReaderState.ID) -> String? {
         guard let range = wanted[id], let position = state.readers[id]?.position else { return "a reader is gone" }
         // A player may leave at any time, and opens again if its range was refused.
-        let opensAgain = !supportsRanges && state.information != nil && range.lowerBound != 0
+        let opensAgain = !supportsRanges && state.known.information != nil && range.lowerBound != 0
         if opensAgain || Int.random(in: 0..<200, using: &random) == 0 {
             wanted[id] = nil
             apply(state.removeReader(id))
@@ -249,11 +250,11 @@ private struct Interleaving {
         if transfer.isCancelled { return end(id) }
         guard transfer.isAsked else {
             transfers[id]?.isAsked = true
-            if state.information == nil { apply(state.learn(information)) }
+            if state.known.information == nil { apply(state.learn(information)) }
             let end = supportsRanges ? min(fetch.end, length) : length
             return apply(state.accept(id, end: end, fromZero: !supportsRanges))
         }
-        switch state.mayReceive(id, now: start) {
+        switch state.fetches.mayReceive(id, now: start) {
         case nil: end(id)
         case false: sleeping.insert(.receiver(id))
         case true:
