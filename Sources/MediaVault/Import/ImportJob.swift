@@ -86,7 +86,7 @@ final class ImportJob: Sendable {
     private func begin(
         _ writer: ImportWriter, _ information: ContentInformation, _ resource: NamedResource, _ loader: ResourceLoader
     ) async throws {
-        let (store, names, source, options) = (store, loader.names, loader.urls.current, options)
+        let (store, names, source, options) = (store, loader.names, loader.origin.urls.current, options)
         // From here on, a locator change ends this import.
         guard names.isCurrent(resource) else { throw ResourceNames.renaming }
         guard !loader.isStoring else {

@@ -29,7 +29,7 @@ struct ManifestOpening: Sendable {
     func open() async throws -> PlayableManifest? {
         try await loader.ready()
         let live = playback.live(id)
-        try await loader.admit(resource.reference, copy: live?.information)
+        try await DerivedAccess(to: loader, for: resource.reference).admit(copy: live?.information)
         if let copy = live {
             // The copy does not count if the playlist that names this one now defines other variables.
             return try await current(copy.variables == scope.variables ? copy : nil)
@@ -48,7 +48,7 @@ struct ManifestOpening: Sendable {
     private func stored(isLastTry: Bool = false) async throws -> PlayableManifest? {
         let title = loader.record.title
         if title == nil, let text = playback.text(of: id, for: scope, at: service) {
-            let head = try await loader.head()
+            let head = try await InformationLookup(of: loader).head()
             if head.entityTag.opaque == text.version {
                 return PlayableManifest(
                     text: text.manifest, information: head.information, source: .held, bypass: nil,
@@ -104,7 +104,7 @@ struct ManifestOpening: Sendable {
         else { return nil }
         let status = loader.status
         guard status.mode.allowsRequests, status.mode != .preferVault, staleness == nil else { return held }
-        return try await loader.isProvided(within: loader.retryPolicy.staleTimeLimit) ? nil : held
+        return try await loader.check.isProvided(within: loader.retryPolicy.staleTimeLimit) ? nil : held
     }
 
     /// Reads the whole resource; returns nil if it is not a manifest.
@@ -165,8 +165,7 @@ struct ManifestOpening: Sendable {
         } catch is OriginReachability.TooSlow {
             return try await give(copy, or: FetchFailure.origin(.noResponse), staleness: .slow)
         } catch let failure as OriginFailure {
-            if failure.kind == .unreachable { loader.contact.note(isReachable: false, now: .now) }
-            loader.originErrors.count(failure)
+            loader.origin.note(failure)
             return try await give(copy, or: .origin(failure), staleness: Self.staleness(after: failure))
         }
     }
@@ -179,18 +178,18 @@ struct ManifestOpening: Sendable {
     private func ask(_ copy: LiveManifest?) async throws -> LiveManifest? {
         guard let copy, copy.isOfUse(now: .now) else { return try await request(unless: copy) }
         let limit = loader.retryPolicy.revalidationTimeLimit
-        return try await loader.contact.within(limit) { try await request(unless: copy) }
+        return try await loader.origin.contact.within(limit) { try await request(unless: copy) }
     }
 
     private func request(unless copy: LiveManifest?) async throws -> LiveManifest? {
         let asked = ContinuousClock.now
         let validators = copy?.information.validators ?? Validators()
-        let exchange = try await loader.ask { url in
+        let exchange = try await loader.origin.ask { url in
             OriginRequest(url: url, ifChangedFrom: validators == Validators() ? nil : validators)
         }
         guard let (request, response) = exchange else { throw OriginFailure.noResponse }
         defer { response.cancel() }
-        loader.contact.note(isReachable: true, now: .now)
+        loader.origin.noteAnswer()
         let head = loader.heard(response.head)
         if var copy, head.status == 304, request.ifChangedFrom != nil {
             copy.confirmed = asked
@@ -300,7 +299,7 @@ struct ManifestOpening: Sendable {
         _ manifest: Manifest, _ information: ContentInformation, version: String, source: MediaReader.Source,
         bypass: BypassReason?, staleness: Staleness?, originStatus: Int?
     ) async throws -> PlayableManifest {
-        guard loader.mayGive(information, for: resource.reference) else { throw loader.privateAddress(at: 0) }
+        try DerivedAccess(to: loader, for: resource.reference).require(information)
         let known = playback.text(of: id, for: scope, at: service).flatMap { $0.version == version ? $0.manifest : nil }
         let text: RewrittenManifest
         if let known { text = known } else { text = try await rewrite(manifest, information, version) }
@@ -312,7 +311,7 @@ struct ManifestOpening: Sendable {
     private func rewrite(
         _ manifest: Manifest, _ information: ContentInformation, _ version: String
     ) async throws -> RewrittenManifest {
-        let fields = loader.urls.current.fields
+        let fields = loader.origin.urls.current.fields
         playback.note(fields, of: resource.key.principal)
         let linker = ManifestLinker(
             scope: scope, base: base(of: information), isDerived: resource.reference.isDerived,

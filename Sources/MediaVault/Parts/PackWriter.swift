@@ -218,6 +218,6 @@ extension BufferedFile {
         self.init(
             bytes: bytes, information: source.information,
             freshness: loader.status.freshness ?? Freshness(HeaderFields(), asked: store.index.now()),
-            source: loader.urls.current)
+            source: loader.origin.urls.current)
     }
 }

@@ -193,7 +193,7 @@ final class PartFetcher: Sendable {
         let (loader, lease) = try await loaders.use(part)
         defer { withExtendedLifetime(lease) {} }
         try await loader.ready()
-        try await loader.admit(part)
+        try await DerivedAccess(to: loader, for: part).admit()
         if options.requiresMedia, try await removesPage(loader, of: part) {
             return try await fetch(number, part, pack, report: report)
         }
@@ -238,13 +238,13 @@ final class PartFetcher: Sendable {
         _ number: Int, _ loader: ResourceLoader, report: @escaping @Sendable () -> Void
     ) async throws -> BufferedFile? {
         var arrived: Int64 = 0
-        return try await loader.fetchIfSmall(
-            limit: PackedPart.maxBytes, refusingPages: options.requiresMedia
+        return try await BufferedFile.fetch(
+            by: loader, limit: PackedPart.maxBytes, refusingPages: options.requiresMedia
         ) { count in
             arrived += Int64(count)
             work.withLock { [arrived] in $0.tally.note(number, held: arrived, length: nil) }
             report()
-            try await loader.playbackPriority.yieldToPlayers(at: loader.urls.current.url.origin)
+            try await loader.playbackPriority.yieldToPlayers(at: loader.origin.urls.current.url.origin)
             try await rate.take(Int64(count))
         }
     }
@@ -266,13 +266,13 @@ extension PartFetcher {
     /// Returns the error for a page that is held, whole or in part, in place of a title's part; nil if there is none.
     private func heldPage(_ loader: ResourceLoader) async throws -> VaultError? {
         guard let information = loader.information else { return nil }
-        if let page = loader.page(information) { return page }
+        if let page = loader.pages.page(information) { return page }
         let isHeld = loader.status.isHeldWhole
-        guard isHeld, (1...ResourceLoader.maxPageBytes).contains(information.length ?? 0) else { return nil }
+        guard isHeld, (1...PageDetection.maxBytes).contains(information.length ?? 0) else { return nil }
         return try await loader.pool.run {
             // Bytes that are not durable yet have only just arrived, and were checked on arrival.
             guard var source = try? ExportSource(loader.store, loader.record.id, loader.url) else { return nil }
-            return loader.page(beginning: try source.bytes(at: 0, of: loader.store))
+            return loader.pages.page(beginning: try source.bytes(at: 0, of: loader.store))
         }
     }
 }

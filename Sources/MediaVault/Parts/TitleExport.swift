@@ -160,7 +160,7 @@ struct TitleExport {
         guard resource.reference.isDerived else { return resource }
         let (loader, lease) = try loaders.use(resource)
         defer { withExtendedLifetime(lease) {} }
-        try await loader.admit(resource.reference)
+        try await DerivedAccess(to: loader, for: resource.reference).admit()
         return resource
     }
 

@@ -57,7 +57,7 @@ final class TitleJob: Sendable {
         defer { withExtendedLifetime(lease) {} }
         try? await loader.ready()
         guard !loader.isOffline, !loader.status.hasReaders,
-            loader.information.flatMap(loader.refusal) != nil
+            loader.information.flatMap(loader.pages.refusal) != nil
         else { return }
         _ = try await loaders.removeIfOnlyPlayed(resource, loader)
     }
@@ -110,7 +110,8 @@ final class TitleJob: Sendable {
 
     /// Returns whether the resource's first bytes are those of audio, video or a manifest.
     private func beginsMedia(_ loader: ResourceLoader, _ lease: LoaderLease) async throws -> Bool {
-        let opening = try await loader.open(.closed(first: 0, last: Int64(MediaSignature.byteCount - 1)))
+        let opening = try await LoaderOpening(of: loader, .closed(first: 0, last: Int64(MediaSignature.byteCount - 1)))
+            .run()
         let reader = MediaReader(opening, of: reference, loader: loader, lease: lease)
         defer { reader.cancel() }
         guard let start = try await reader.start() else { return false }
@@ -269,12 +270,12 @@ final class TitleJob: Sendable {
             let resource = try await loaders.name(reach.reference(to: url))
             let (loader, lease) = try loaders.use(resource)
             defer { withExtendedLifetime(lease) {} }
-            try await loader.admit(resource.reference)
+            try await DerivedAccess(to: loader, for: resource.reference).admit()
             try? await loader.ready()
             let isNew = loader.record.metadata == nil
             let list = try await read(resource, loader, as: .hls, variables: variables) {
                 try await title.download(loader, rate: rate) { _ in }
-                guard options.requiresMedia, let page = loader.information.flatMap(loader.page) else {
+                guard options.requiresMedia, let page = loader.information.flatMap(loader.pages.page) else {
                     return
                 }
                 try? await remove(resource)

@@ -109,7 +109,7 @@ struct TitleReach {
 extension TitleReach {
     /// Creates the reach for the URLs in a manifest that is held as a resource.
     init(_ held: HeldManifest, of resource: NamedResource, _ loader: ResourceLoader) {
-        let source = loader.urls.current
+        let source = loader.origin.urls.current
         self.init(
             named: resource.reference.url, base: held.base, isDerived: source.reach == .publicOnly,
             fields: source.fields)

@@ -71,7 +71,7 @@ package struct Playback: Sendable {
     /// Reads as ``read(_:range:)-(MediaReference,_)`` does, for a named resource.
     package func read(_ resource: NamedResource, range: RequestedRange) async throws -> MediaReader {
         let (loader, lease) = try loaders.use(await current(resource))
-        let opening = try await loader.open(range, for: resource.reference)
+        let opening = try await DerivedAccess(to: loader, for: resource.reference).open(range)
         return reader(opening, of: resource.reference, loader, lease)
     }
 
@@ -79,9 +79,10 @@ package struct Playback: Sendable {
     package func head(of resource: NamedResource) async throws -> MediaHead {
         let (loader, lease) = try loaders.use(await current(resource))
         defer { withExtendedLifetime(lease) {} }
-        try await loader.admit(resource.reference)
-        let head = try await loader.head()
-        guard loader.mayGive(head.information, for: resource.reference) else { throw loader.privateAddress(at: 0) }
+        let access = DerivedAccess(to: loader, for: resource.reference)
+        try await access.admit()
+        let head = try await InformationLookup(of: loader).head()
+        try access.require(head.information)
         return head
     }
 

@@ -48,7 +48,7 @@ extension Titles {
         let (loader, lease) = try await loaders.use(reference)
         defer { withExtendedLifetime(lease) {} }
         try await loader.ready()
-        guard loader.mayGive(loader.information, for: reference) else { return nil }
+        guard DerivedAccess(to: loader, for: reference).mayGive(loader.information) else { return nil }
         let (store, pictures, id) = (store, pictures, loader.record.id)
         return try await pool.run {
             guard let resource = try store.index.resources.find(id), resource.place == nil else { return nil }
@@ -127,7 +127,7 @@ extension Titles {
         defer { withExtendedLifetime(lease) {} }
         try await loader.ready()
         let record = loader.record
-        let source = isQueued ? loader.urls.current : nil
+        let source = isQueued ? loader.origin.urls.current : nil
         try await pool.run { try record.setCover(picture, adding: source) }
     }
 }

@@ -112,7 +112,7 @@ public struct Titles: Sendable {
         let (loader, lease) = try await loaders.use(reference)
         defer { withExtendedLifetime(lease) {} }
         try await loader.ready()
-        guard loader.mayGive(loader.information, for: reference) else { return [] }
+        guard DerivedAccess(to: loader, for: reference).mayGive(loader.information) else { return [] }
         return try await summary(of: reference)?.held ?? []
     }
 
@@ -254,7 +254,7 @@ public struct Titles: Sendable {
         let (loader, lease) = try await loaders.use(reference)
         defer { withExtendedLifetime(lease) {} }
         try await loader.ready()
-        let (record, names, source) = (loader.record, names, loader.urls.current)
+        let (record, names, source) = (loader.record, names, loader.origin.urls.current)
         try await pool.run {
             if let principal = record.key.principal { try names.note(principal) }
             try record.setMode(mode, of: source)

@@ -207,7 +207,7 @@ public final class Vault: Sendable {
         for loader in ended { loader.close() }
         for loader in ended {
             await loader.settle()
-            await loader.revalidator.stop()
+            await loader.origin.revalidator.stop()
             await loader.writeFreshness()
         }
         let (store, visited, grants, viewers) = (store, accessTimes.take(), grants, viewers)
@@ -289,8 +289,8 @@ public final class Vault: Sendable {
     public func information(for reference: MediaReference) async throws -> ContentInformation {
         let (loader, lease) = try await use(reference)
         defer { withExtendedLifetime(lease) {} }
-        try await loader.admit(reference)
-        return try await loader.learnInformation()
+        try await DerivedAccess(to: loader, for: reference).admit()
+        return try await InformationLookup(of: loader).learn()
     }
 
     /// Returns what a HEAD request can report about a resource, from the vault if it knows it, otherwise from the

@@ -89,7 +89,7 @@ package final class DownloadJob: Sendable {
         let first = Lane(reader: opening.reader, piece: opening.range ?? 0..<0)
         do {
             try requireEnd()
-            if options.requiresMedia, let refusal = loader.refusal(opening.information) { throw refusal }
+            if options.requiresMedia, let refusal = loader.pages.refusal(opening.information) { throw refusal }
             try await noteDownload()
             share(beyond: opening, lanes: isShared ? connections : 1)
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -118,13 +118,17 @@ package final class DownloadJob: Sendable {
 
     /// Opens the range of the first lane. If several lanes share the download, the range is at most one piece.
     private func open(_ isShared: Bool) async throws -> Opening {
-        guard isShared else { return try await loader.open(.whole, isDownload: true) }
+        guard isShared else { return try await open(.whole) }
         do {
-            return try await loader.open(.closed(first: 0, last: DownloadPlan.minPieceSize - 1), isDownload: true)
+            return try await open(.closed(first: 0, last: DownloadPlan.minPieceSize - 1))
         } catch let error as VaultError where error.code == .unsatisfiableRange && error.length == 0 {
             // An empty resource has no first piece.
-            return try await loader.open(.whole, isDownload: true)
+            return try await open(.whole)
         }
+    }
+
+    private func open(_ range: RequestedRange) async throws -> Opening {
+        try await LoaderOpening(of: loader, range, isDownload: true).run()
     }
 
     /// Plans the ranges that the first lane's reader does not fetch.
@@ -170,7 +174,7 @@ package final class DownloadJob: Sendable {
             return piece
         }
         guard let piece else { return nil }
-        return Lane(reader: loader.change { ($0.addReader(piece), Effects()) }, piece: piece)
+        return Lane(reader: loader.update { $0.addReader(piece) }, piece: piece)
     }
 
     /// Returns the lane's refused piece to the plan if other lanes remain, because some origins refuse a second
@@ -190,7 +194,7 @@ package final class DownloadJob: Sendable {
         var cursor = GapCursor(loader, lane.reader, from: lane.piece.lowerBound)
         var waitsForOrigin = false
         while true {
-            try await loader.playbackPriority.yieldToPlayers(at: loader.urls.current.url.origin)
+            try await loader.playbackPriority.yieldToPlayers(at: loader.origin.urls.current.url.origin)
             reportProgressIfDue()
             if cursor.position > Self.mostUnbounded { try requireEnd(hasCome: true) }
             if !waitsForOrigin { waitsForOrigin = beginWaitingForOrigin(lane) }

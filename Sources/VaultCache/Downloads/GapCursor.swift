@@ -73,10 +73,10 @@ extension GapCursor {
     }
 
     private static func refetch(_ range: ByteRange, by loader: ResourceLoader) async throws {
-        let reader = loader.change { state in
+        let reader = loader.update { state in
             let id = state.addReader(range)
             state.readers[id]?.keepsRepresentation = true
-            return (id, Effects())
+            return id
         }
         var fetches: Set<FetchState.ID> = []
         var failure: (any Error)?

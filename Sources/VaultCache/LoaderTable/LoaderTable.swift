@@ -121,7 +121,7 @@ package final class LoaderTable: Sendable {
             state.entries[id] = entry
             return entry.loader
         }
-        loader.urls.give(environment.principalFields.completing(resource.reference))
+        loader.origin.urls.give(environment.principalFields.completing(resource.reference))
         if resource.reference.isNamedByManifest {
             let titles = environment.partOwners.titles(naming: resource.reference.url)
             if !titles.isEmpty { loader.record.playedTitles.withLock { $0 = titles } }
@@ -162,7 +162,7 @@ package final class LoaderTable: Sendable {
     }
 
     private func release(_ id: ResourceID, _ loader: ResourceLoader?) {
-        if let traces = loader?.change({ ($0.readers.takeTraces(), Effects()) }), !traces.isEmpty {
+        if let traces = loader?.update({ $0.readers.takeTraces() }), !traces.isEmpty {
             answers.note(traces, of: id, at: environment.store.index.now())
         }
         state.withLock { state in
@@ -240,7 +240,7 @@ package final class LoaderTable: Sendable {
             // A resource can be removed even if its rows do not open.
             try? await loader.ready()
             await loader.settle()
-            await loader.settleJoining()
+            await loader.joining.settle()
         }
         let (removed, onRemoval) = (environment.removed, onRemoval.withLock { $0 })
         let bytes = try await pool.run {
@@ -354,8 +354,8 @@ package final class LoaderTable: Sendable {
             // A resource has nothing to write if its rows do not open.
             try? await loader.ready()
             await loader.settle()
-            await loader.settleJoining()
-            await loader.revalidator.stop()
+            await loader.joining.settle()
+            await loader.origin.revalidator.stop()
             try? await environment.pool.run { loader.record.retire() }
         }
     }

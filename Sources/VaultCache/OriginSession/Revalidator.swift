@@ -212,7 +212,7 @@ package final class OriginReachability: Sendable {
         }
     }
 
-    package func note(isReachable: Bool, now: ContinuousClock.Instant) {
+    func note(isReachable: Bool, now: ContinuousClock.Instant) {
         last.withLock { $0 = Last(isReachable: isReachable, time: now, answer: isReachable ? now : $0?.answer) }
     }
 

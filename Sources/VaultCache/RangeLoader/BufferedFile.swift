@@ -17,10 +17,11 @@ package struct BufferedFile: Sendable {
     }
 }
 
-extension ResourceLoader {
+extension BufferedFile {
     /// Fetches a file about which nothing is known yet, if it is small.
     ///
     /// - Parameters:
+    ///   - loader: the loader of the file.
     ///   - limit: the maximum size of a small file in bytes.
     ///   - refusesPages: whether a web page is refused, whatever its size.
     ///   - taking: called with the number of bytes that have just arrived; may wait before more are taken.
@@ -29,62 +30,55 @@ extension ResourceLoader {
     ///   large, the open answer is kept for the next request.
     /// - Throws: ``VaultError`` if the origin's refusal is final, or with code `notMedia` if the file is a web page and
     ///   `refusesPages` is set; `CancellationError`.
-    package func fetchIfSmall(
-        limit: Int64, refusingPages refusesPages: Bool, taking: (Int) async throws -> Void
+    package static func fetch(
+        by loader: ResourceLoader, limit: Int64, refusingPages refusesPages: Bool, taking: (Int) async throws -> Void
     ) async throws -> BufferedFile? {
-        guard isUntouched, store.isOwner else { return nil }
-        let asked = store.index.now()
+        guard loader.look(\.isUntouched), loader.store.isOwner else { return nil }
+        let (origin, asked) = (loader.origin, loader.store.index.now())
         do {
-            guard let (request, response) = try await ask(for: { OriginRequest(url: $0, first: 0) }) else { return nil }
-            contact.note(isReachable: true, now: .now)
-            let head = heard(response.head)
+            guard let (request, response) = try await origin.ask(for: { OriginRequest(url: $0, first: 0) }) else {
+                return nil
+            }
+            origin.noteAnswer()
+            let head = loader.heard(response.head)
             let content = try ResponseCheck.content(of: head, asked: request)
             let information = ResponseCheck.information(of: head, asked: request, content: content)
-            if refusesPages, let page = page(information) {
+            if refusesPages, let page = loader.pages.page(information) {
                 response.cancel()
                 throw page
             }
             guard let length = content.wholeLength, (1...limit).contains(length) else {
-                keep(response, to: request)
+                origin.keep(response, to: request)
                 return nil
             }
             defer { response.cancel() }
-            guard let bytes = try await body(of: response, length, taking) else { return nil }
-            if refusesPages, let page = page(beginning: bytes) { throw page }
+            guard let bytes = try await body(of: response, length, by: loader, taking) else { return nil }
+            if refusesPages, let page = loader.pages.page(beginning: bytes) { throw page }
             return BufferedFile(
                 bytes: bytes, information: information,
                 freshness: Freshness(head.fields, asked: asked),
-                source: (request.url, urls.current.fields, urls.reach(of: request.url)))
+                source: (request.url, origin.urls.current.fields, origin.urls.reach(of: request.url)))
         } catch let failure as OriginFailure {
-            if failure.kind == .unreachable { contact.note(isReachable: false, now: .now) }
-            originErrors.count(failure)
-            guard Self.isFinal(failure) else { return nil }
-            throw FetchFailure.origin(failure).vaultError(for: url, at: 0)
-        }
-    }
-
-    /// Whether nothing is known about the resource, nothing reads it, and its bytes may be fetched and stored.
-    private var isUntouched: Bool {
-        look { state in
-            state.known.information == nil && state.readers.isEmpty && state.fetches.isEmpty
-                && state.permissions.refusal == nil
-                && state.mode.allowsRequests && state.mode.stores
+            origin.note(failure)
+            guard failure.isFinal else { return nil }
+            throw FetchFailure.origin(failure).vaultError(for: loader.url, at: 0)
         }
     }
 
     /// Returns the body; nil if its length differs from the stated one, or if a player begins to use the resource.
-    private func body(
-        of response: any OriginResponse, _ length: Int64, _ taking: (Int) async throws -> Void
+    private static func body(
+        of response: any OriginResponse, _ length: Int64, by loader: ResourceLoader,
+        _ taking: (Int) async throws -> Void
     ) async throws -> [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(Int(length))
         while let more = try await response.nextBytes() {
             guard Int64(bytes.count + more.count) <= length else { return nil }
-            store.countFetched(Int64(more.count))
+            loader.store.countFetched(Int64(more.count))
             bytes += more
             try await taking(more.count)
             // If a player has begun to read through the loader, the rest of the download must go through it, too.
-            guard isUntouched else { return nil }
+            guard loader.look(\.isUntouched) else { return nil }
         }
         return bytes.count == length ? bytes : nil
     }

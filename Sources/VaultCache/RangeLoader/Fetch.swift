@@ -20,7 +20,7 @@ struct Fetch {
             (state.fetches[id]?.hasWrongEnd ?? false, state.fetches[id]?.isUnproven ?? false)
         }
         if hasWrongEnd {
-            loader.originErrors.count(Self.wrongEnd)
+            loader.origin.errors.count(Self.wrongEnd)
             failure = .origin(Self.wrongEnd)
         }
         loader.change { [failure] in $0.receiverEnded(id, failure, now: .now, chance: .random(in: 0...1)) }
@@ -42,7 +42,7 @@ struct Fetch {
         do {
             guard let (request, response, body) = try await acceptedAnswer() else { return nil }
             defer { response.cancel() }
-            loader.contact.note(isReachable: true, now: .now)
+            loader.origin.noteAnswer()
             await loader.noteAnswer(from: request.url)
             // However this ends, the bytes that arrived are kept.
             defer { for bytes in body.end() { take(bytes) } }
@@ -74,10 +74,10 @@ struct Fetch {
         } catch let failure as OriginFailure {
             // Keep the bytes that arrived before the connection broke; the reader continues after them.
             noteEnd()
-            if failure.kind == .unreachable { loader.contact.note(isReachable: false, now: .now) }
+            if failure.kind == .unreachable { loader.origin.contact.note(isReachable: false, now: .now) }
             // The origin is not at fault if it drops a client that takes nothing.
             if failure.kind != .interrupted || !loader.look({ $0.fetches[id]?.hasStoodStill ?? false }) {
-                loader.originErrors.count(failure)
+                loader.origin.errors.count(failure)
             }
             return .origin(failure)
         } catch {
@@ -106,7 +106,7 @@ struct Fetch {
         while true {
             let time = loader.store.index.now()
             let makeRequest = { [what] url in self.makeRequest(to: url, for: what) }
-            guard let (request, response) = try await loader.ask(for: makeRequest) else { return nil }
+            guard let (request, response) = try await loader.origin.ask(for: makeRequest) else { return nil }
             let body = PeekableBody(response)
             do {
                 try await accept(response.head, body, asked: request, at: time)
@@ -118,7 +118,7 @@ struct Fetch {
                 where failure.kind == .invalidResponse && [206, 416].contains(response.head.status) && what != .whole
             {
                 // Some origins answer range requests wrongly but send the whole resource correctly.
-                loader.originErrors.count(failure)
+                loader.origin.errors.count(failure)
                 response.cancel()
                 what = .whole
             } catch {
@@ -168,7 +168,7 @@ struct Fetch {
     private func mayReceive() async throws -> Bool {
         while true {
             try Task.checkCancellation()
-            switch loader.change({ ($0.fetches.mayReceive(id, now: .now), Effects()) }) {
+            switch loader.update({ $0.fetches.mayReceive(id, now: .now) }) {
             case true?: return true
             case nil: return false
             case false?: await waitToReceive()
@@ -178,9 +178,9 @@ struct Fetch {
 
     private func waitToReceive() async {
         await withTaskCancellationHandler {
-            await loader.wait { state, waiter in state.fetches.waitToReceive(id, waiter) }
+            await loader.wait { state, waiter in state.fetches[id]?.receiverSignal.wait(waiter) ?? false }
         } onCancel: {
-            loader.change { $0.fetches.wakeReceiver(id) }
+            loader.change { Effects(waking: $0.fetches[id]?.receiverSignal.raise()) }
         }
     }
 
@@ -190,12 +190,13 @@ struct Fetch {
     ) async throws {
         // Date the answer before anything waits.
         let head = head.dated(loader.store.index.now())
-        try await loader.awaitBeginning(of: body, head, asked: asked)
+        let review = AnswerReview(loader: loader, answer: head, body: body, asked: asked)
+        try await review.awaitBeginning()
         // Process one answer at a time, so that two first answers, or two answers that bring the same change, do not
         // count as two changes. The representation that the bytes belong to is recorded before the next answer may
         // begin another one.
         try await loader.answers.exclusively {
-            let content = try await takeIn(head, body, asked: asked, at: time)
+            let content = try await takeIn(review, at: time)
             if head.isEndless, content.length == nil {
                 loader.update { $0.known.isEndless = true }
             }
@@ -212,14 +213,13 @@ struct Fetch {
         }
     }
 
-    private func takeIn(
-        _ answer: OriginHead, _ body: PeekableBody, asked: OriginRequest, at time: Int64
-    ) async throws -> ResponseContent {
+    private func takeIn(_ review: AnswerReview, at time: Int64) async throws -> ResponseContent {
+        let asked = review.asked
         let keeps = loader.look { $0.fetches[id]?.keepsRepresentation ?? false }
-        let decision = try await loader.decide(on: answer, body, asked: asked) {
+        let decision = try await review.decide {
             !keeps && asked.first ?? 0 > FetchState.reach && isAwaited
         }
-        let (known, head) = (loader.known, loader.heard(answer))
+        let (known, head) = (loader.known, loader.heard(review.answer))
         switch decision {
         case .refuse(let failure): throw failure
         case .askAgain(let isUnconditional, _): throw AskAgain(what: isUnconditional ? .range : .rangeUnlessChanged)
@@ -276,9 +276,9 @@ struct Fetch {
     private func share(
         with known: ContentInformation, from connection: UInt64?, _ url: MediaURL
     ) -> LoaderState.Share {
-        let isSource = loader.isSource(url, of: known)
+        let isSource = loader.versions.isSource(url, of: known)
         return loader.change { state in
-            state.known.isBound = loader.isBound(state.known.information, state.known.entityTags, at: url)
+            state.known.isBound = loader.versions.isBound(state.known.information, state.known.entityTags, at: url)
             return state.share(of: id, from: connection, isSource: isSource)
         }
     }
@@ -310,7 +310,7 @@ struct Fetch {
     private func noteHosts(of news: ContentInformation, _ known: ContentInformation) async throws -> Set<String>? {
         let isConfirmed = known.validators != Validators() || loader.look(\.present.isEmpty)
         let hosts = known.privateHosts(with: news, isConfirmed: isConfirmed)
-        guard hosts != known.privateHosts, var information = loader.look({ $0.known.information }) else { return hosts }
+        guard hosts != known.privateHosts, var information = loader.information else { return hosts }
         information.privateHosts = hosts
         try await loader.learn(information)
         return hosts
@@ -319,10 +319,10 @@ struct Fetch {
     /// Records the URL that a representation's first bytes come from. A representation known only from HEAD has none
     /// recorded yet.
     private func noteSource(_ url: MediaURL, _ known: ContentInformation) async throws -> MediaURL? {
-        guard loader.look(\.present.isEmpty), let information = loader.look({ $0.known.information }) else {
+        guard loader.look(\.present.isEmpty), let information = loader.information else {
             return known.source
         }
-        let named = loader.naming(url, in: information)
+        let named = loader.versions.naming(url, in: information)
         if named != information { try await loader.learn(named) }
         return named.source
     }

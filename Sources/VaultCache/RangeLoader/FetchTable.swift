@@ -111,12 +111,6 @@ struct FetchTable {
         return true
     }
 
-    mutating func waitToReceive(_ id: FetchState.ID, _ waiter: WakeFlag.Waiter) -> Bool {
-        states[id]?.receiverSignal.wait(waiter) ?? false
-    }
-
-    mutating func wakeReceiver(_ id: FetchState.ID) -> Effects { Effects(waking: states[id]?.receiverSignal.raise()) }
-
     // MARK: Sealers
 
     /// The next task of a fetch's sealer.
@@ -172,10 +166,6 @@ struct FetchTable {
         }
         if fetch.hasEnded { return (.finish, effects) }
         return (fetch.takeFlush() ? .close : .wait, effects)
-    }
-
-    mutating func waitToSeal(_ id: FetchState.ID, _ waiter: WakeFlag.Waiter) -> Bool {
-        states[id]?.sealerSignal.wait(waiter) ?? false
     }
 
     /// Wakes the sealers that are waiting for bytes that another fetch is to seal.

@@ -1,4 +1,4 @@
-package import VaultModel
+import VaultModel
 import VaultStorage
 
 /// The state of the background work that joins one resource's small segments.
@@ -44,27 +44,12 @@ struct Joining {
     }
 }
 
-extension ResourceLoader {
+extension Locked where Value == Joining {
     /// Waits until no segments are being joined.
-    func settleJoining() async {
+    func settle() async {
         await withCheckedContinuation { waiter in
-            let isWaiting = joining.withLock { $0.wait(waiter) }
+            let isWaiting = withLock { $0.wait(waiter) }
             if !isWaiting { waiter.resume() }
         }
-    }
-
-    /// Returns whether a closed segment can be replaced. It can if the loader knows the segment at this length, or if
-    /// no fetch is running, but not while segments are being joined, because the index may then name a segment that the
-    /// loader does not know yet.
-    package func canReplace(_ segment: SegmentDescription) -> Bool {
-        guard !joining.withLock(\.isRunning) else { return false }
-        return look { $0.known.map.length(of: segment.id) == segment.length } || !isFetching
-    }
-
-    /// Redirects readers to new segments with the same bytes. A reader that uses an old segment either still has it
-    /// open or looks up its position again.
-    package func exchange(_ old: [SegmentDescription], for new: [SegmentDescription]) {
-        update { $0.known.map.exchange(old.map(\.id), for: new) }
-        for segment in old { opened.drop(segment.id) }
     }
 }

@@ -8,7 +8,7 @@ struct KnownRepresentation {
     private(set) var information: ContentInformation?
     var map = SegmentMap()
     /// How long the representation counts as current. `writtenFreshness` is the value that the index has.
-    private(set) var freshness: Freshness?
+    var freshness: Freshness?
     private var writtenFreshness: Freshness?
     /// Whether the representation is bound: no validator distinguishes it from another version, so one connection alone
     /// must fill it.
@@ -119,9 +119,6 @@ struct KnownRepresentation {
         guard information != nil, !isPinned, let freshness else { return false }
         return !freshness.isFresh(now: now)
     }
-
-    /// Records that the origin still has the representation.
-    mutating func confirm(_ freshness: Freshness) { self.freshness = freshness }
 
     /// Returns the freshness if it must be written to the index, and counts it as written; otherwise returns nil.
     mutating func takeUnwrittenFreshness() -> Freshness? {

@@ -53,11 +53,17 @@ extension LoaderState {
 
     /// Begins a reader's answer. From then on, the reader waits for a failing origin up to a time limit.
     mutating func begin(_ id: ReaderState.ID, isDownload: Bool) {
-        readers[id]?.begin(isDownload: isDownload, retry.policy)
+        readers[id]?.hasBegun = true
+        readers[id]?.patience = isDownload ? retry.policy.downloadTimeLimit : retry.policy.patience
+        if isDownload { readers[id]?.isWhole = false }
     }
 
     /// Lets a reader wait before its answer has begun, while connections to a recently reachable origin fail.
-    mutating func expect(_ id: ReaderState.ID) { readers[id]?.expect(retry.policy) }
+    ///
+    /// Players treat any error as final, so the origin is asked again before an error is reported.
+    mutating func expect(_ id: ReaderState.ID) {
+        readers[id]?.openingTimeLimit = min(retry.policy.openingTimeLimit, retry.policy.patience)
+    }
 
     /// Returns what a reader does next.
     mutating func step(_ id: ReaderState.ID, now: ContinuousClock.Instant) -> (Step, Effects) {

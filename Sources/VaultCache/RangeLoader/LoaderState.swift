@@ -35,6 +35,12 @@ struct LoaderState {
     /// The bytes that are present, or that will come from answers that have begun.
     var presentOrComing: ByteRanges { fetches.coming.reduce(into: present) { $0.insert(contentsOf: $1.remaining) } }
 
+    /// Whether nothing is known about the resource, nothing reads it, and its bytes may be fetched and stored.
+    var isUntouched: Bool {
+        known.information == nil && readers.isEmpty && fetches.isEmpty && permissions.refusal == nil
+            && mode.allowsRequests && mode.stores
+    }
+
     /// Returns whether the index and the loader agree on these segments, and no running fetch overlaps them.
     func hasWritten(_ segments: [SegmentDescription]) -> Bool {
         segments.allSatisfy { segment in

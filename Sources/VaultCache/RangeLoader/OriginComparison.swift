@@ -55,7 +55,7 @@ package struct OriginComparison: Sendable {
         var version: Version?
         for sample in Self.samples(of: length, using: &random) {
             let asked = loader.store.index.now()
-            let exchange = try await loader.ask { url in
+            let exchange = try await loader.origin.ask { url in
                 OriginRequest(url: url, first: sample.lowerBound, end: sample.upperBound)
             }
             guard let (request, response) = exchange else { throw OriginFailure(.unreachable, "no URL to request") }
@@ -105,7 +105,7 @@ package struct OriginComparison: Sendable {
 }
 
 // Handles a version that was imported from a file and that its origin has not confirmed.
-extension ResourceLoader {
+extension RepresentationCheck {
     /// Compares an imported version with the origin's.
     ///
     /// If they match, the imported version becomes a copy of the origin's version and takes over its validators.
@@ -113,24 +113,24 @@ extension ResourceLoader {
     /// - Returns: the verdict; nil if the origin has another version, or if the import is not entirely held.
     /// - Throws: ``OriginFailure``; `CancellationError`.
     func compareImport(_ imported: ContentInformation) async throws -> Revalidation.Verdict? {
-        guard let length = imported.length, length > 0, look({ $0.known.isHeldWhole }) else { return nil }
-        let (store, id) = (store, record.id)
-        let comparison = OriginComparison(self, length: length) { range in
+        guard let length = imported.length, length > 0, loader.look(\.known.isHeldWhole) else { return nil }
+        let (store, id) = (loader.store, loader.record.id)
+        let comparison = OriginComparison(loader, length: length) { range in
             guard let resource = try store.index.resources.find(id) else { throw ResourceRecord.removed }
             return try store.segments.bytes(range, of: resource)
         }
         guard case .same(let version) = try await comparison.run() else { return nil }
-        return try await answers.exclusively { () async throws -> Revalidation.Verdict in
+        return try await loader.answers.exclusively { () async throws -> Revalidation.Verdict in
             // Another answer may have changed the state meanwhile.
-            guard look({ $0.known.information }) == imported else { return .changed }
+            guard loader.information == imported else { return .changed }
             var information = version.information
             information.type = imported.type ?? information.type
             information.supportsRanges = true
-            try await learn(information)
+            try await loader.learn(information)
             guard information.validators != Validators() else {
                 return .stale(.unverifiable, status: version.status)
             }
-            update { $0.known.confirm(version.freshness) }
+            loader.update { $0.known.freshness = version.freshness }
             return .confirmed(status: version.status)
         }
     }

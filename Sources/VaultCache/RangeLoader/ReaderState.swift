@@ -51,18 +51,6 @@ struct ReaderState {
         if !takesTinyAnswer { failingSince = nil }
     }
 
-    /// Begins the reader's answer. From then on, the reader waits for a failing origin up to a time limit.
-    mutating func begin(isDownload: Bool, _ policy: RetryPolicy) {
-        hasBegun = true
-        patience = isDownload ? policy.downloadTimeLimit : policy.patience
-        if isDownload { isWhole = false }
-    }
-
-    /// Lets the reader wait before its answer has begun, while connections to a recently reachable origin fail.
-    ///
-    /// Players treat any error as final, so the origin is asked again before an error is reported.
-    mutating func expect(_ policy: RetryPolicy) { openingTimeLimit = min(policy.openingTimeLimit, policy.patience) }
-
     /// Makes the reader ask for its bytes by itself.
     mutating func separate() { (isSeparate, fetch) = (true, nil) }
 

@@ -36,11 +36,6 @@ struct ReaderTable {
         }
     }
 
-    /// Registers a waiter to resume when the reader is woken; returns false if the reader was already woken or is gone.
-    mutating func wait(_ id: ReaderState.ID, _ waiter: WakeFlag.Waiter) -> Bool {
-        states[id]?.signal.wait(waiter) ?? false
-    }
-
     // MARK: The representation
 
     /// Begins another edition, which no reader reads yet.

@@ -9,19 +9,15 @@ package import VaultStorage
 package final class ResourceLoader: Sendable {
     package let url: MediaURL
     package let record: ResourceRecord
+    package let origin: OriginSession
+    package let pages: PageDetection
+    let versions: VersionPolicy
     private let environment: LoaderEnvironment
-    /// The URLs that the bytes can be requested from; ``url`` is the one that the loader was created with.
-    package let urls: OriginURLs
     /// Open readers of recently read segments.
     let opened = SegmentReaderCache()
     /// Serializes the processing of response heads.
     let answers = AsyncLock()
-    package let contact = OriginReachability()
-    package let revalidator = Revalidator()
-    let refreshes = LinkRefreshes()
     let joining = Locked(Joining())
-    /// An answer kept for a request that is about to be made again, with the request that it answered.
-    private let early = Locked<(request: OriginRequest, response: any OriginResponse)?>(nil)
     /// The edition whose first bytes were seen to be media; nil if none were.
     private let seenMedia = Locked<Int?>(nil)
     private let guarded: Locked<Guarded>
@@ -49,18 +45,19 @@ package final class ResourceLoader: Sendable {
 
     init(_ resource: NamedResource, mode: VaultMode, in environment: LoaderEnvironment) {
         url = resource.reference.url
-        let urls = OriginURLs(resource.reference)
-        self.urls = urls
-        self.environment = environment
-        let (store, pool) = (environment.store, environment.pool)
+        let origin = OriginSession(
+            of: resource, over: environment.origin, refresher: environment.refresher,
+            errors: environment.originErrors)
         let record = ResourceRecord(
-            id: resource.id, key: resource.key, store: store, imports: environment.imports)
-        self.record = record
+            id: resource.id, key: resource.key, store: environment.store, imports: environment.imports)
+        (self.origin, self.record, self.environment) = (origin, record, environment)
+        pages = PageDetection(url: url)
+        versions = VersionPolicy(url: url, hasContentID: resource.key.contentID != nil, names: environment.names)
         guarded = Locked(Guarded(state: LoaderState(mode: mode, retry: environment.retry)))
-        loading = Task {
+        loading = Task { [pool = environment.pool] in
             try await pool.run {
                 let serving = try record.load()
-                record.source.map { urls.recall($0) }
+                record.source.map { origin.urls.recall($0) }
                 return serving
             }
         }
@@ -96,14 +93,11 @@ package final class ResourceLoader: Sendable {
     }
 
     package var store: VaultStore { environment.store }
-    var origin: any Origin { environment.origin }
-    package var originErrors: OriginErrors { environment.originErrors }
     package var pool: BlockingPool { environment.pool }
     package var playbackPriority: PlaybackPriority { environment.playbackPriority }
     package var names: ResourceNames { environment.names }
     package var retryPolicy: RetryPolicy { environment.retry }
     var manifestSemaphore: ManifestSemaphore { environment.manifestSemaphore }
-    var refresher: LinkRefresher? { environment.refresher.current }
 
     // MARK: State
 
@@ -127,7 +121,7 @@ package final class ResourceLoader: Sendable {
     }
 
     /// Changes the state under the lock, in a way that has no effects.
-    func update(_ body: (inout LoaderState) -> Void) { guarded.withLock { body(&$0.state) } }
+    func update<Result>(_ body: (inout LoaderState) -> Result) -> Result { guarded.withLock { body(&$0.state) } }
 
     /// Reads the state under the lock.
     func look<Result>(_ body: (LoaderState) -> Result) -> Result { guarded.withLock { body($0.state) } }
@@ -143,7 +137,7 @@ package final class ResourceLoader: Sendable {
     /// Whether there are no readers, no fetches, and no revalidation.
     package var isIdle: Bool {
         guarded.withLock { $0.state.readers.isEmpty && $0.state.fetches.isEmpty && $0.tasks.isEmpty }
-            && !revalidator.isRunning
+            && !origin.revalidator.isRunning
     }
 
     /// Whether a fetch is running, or received bytes are still being sealed.
@@ -167,11 +161,12 @@ package final class ResourceLoader: Sendable {
         seenMedia.withLock { $0 = edition }
     }
 
-    /// The mode in force.
-    package var mode: VaultMode { look(\.mode) }
-
-    /// Whether the mode forbids requests to the origin.
-    package var isOffline: Bool { look { !$0.mode.allowsRequests } }
+    /// Makes the next request ask the origin for the whole resource, because what is held is unusable.
+    ///
+    /// - Returns: false if the mode forbids requests.
+    package func forgetUnusable() -> Bool {
+        change { state in state.mode.allowsRequests ? (true, state.forget()) : (false, Effects()) }
+    }
 
     // MARK: Readers
 
@@ -191,12 +186,27 @@ package final class ResourceLoader: Sendable {
     func waitForWake(_ reader: ReaderState.ID) async throws {
         try Task.checkCancellation()
         await withTaskCancellationHandler {
-            await wait { state, waiter in state.readers.wait(reader, waiter) }
+            await wait { state, waiter in state.readers[reader]?.signal.wait(waiter) ?? false }
         } onCancel: {
             change { $0.readers.wake(reader) }
         }
         try Task.checkCancellation()
     }
+
+    /// Waits for a player's bytes while downloads yield to the player.
+    func waitAsPlayer(_ reader: ReaderState.ID) async throws {
+        try await playbackPriority.waiting(at: origin.urls.current.url.origin) { try await waitForWake(reader) }
+    }
+
+    /// Wakes a reader at a given time, so that it decides again what to do.
+    func wake(_ reader: ReaderState.ID, at time: ContinuousClock.Instant) {
+        Task { [weak self] in
+            try? await Task.sleep(until: time)
+            self?.change { $0.readers.wake(reader) }
+        }
+    }
+
+    // MARK: Segments
 
     /// Turns a segment's unreadable bytes into a gap, in the loader's state and in the index.
     package func invalidate(_ segment: SegmentDescription, for failure: SegmentFailure) async {
@@ -221,6 +231,21 @@ package final class ResourceLoader: Sendable {
             state.known.map.remove(segment.id, isDamaged: false)
             state.known.map.put(segment)
         }
+    }
+
+    /// Returns whether a closed segment can be replaced. It can if the loader knows the segment at this length, or if
+    /// no fetch is running, but not while segments are being joined, because the index may then name a segment that the
+    /// loader does not know yet.
+    package func canReplace(_ segment: SegmentDescription) -> Bool {
+        guard !joining.withLock(\.isRunning) else { return false }
+        return look { $0.known.map.length(of: segment.id) == segment.length } || !isFetching
+    }
+
+    /// Redirects readers to new segments with the same bytes. A reader that uses an old segment either still has it
+    /// open or looks up its position again.
+    package func exchange(_ old: [SegmentDescription], for new: [SegmentDescription]) {
+        update { $0.known.map.exchange(old.map(\.id), for: new) }
+        for segment in old { opened.drop(segment.id) }
     }
 
     /// Records whether the resource is pinned.
@@ -288,31 +313,5 @@ package final class ResourceLoader: Sendable {
     func end(with error: VaultError) {
         change { $0.end(with: error) }
         opened.close()
-    }
-
-    // MARK: Origin
-
-    /// Keeps the answer to a request for the whole resource, in case the next request is the same.
-    func keep(_ response: any OriginResponse, to request: OriginRequest) {
-        early.withLock { $0 = (request, response) }
-    }
-
-    /// Returns the kept answer if this request is the same; forgets the answer either way.
-    func takeAnswer(to request: OriginRequest) -> (request: OriginRequest, response: any OriginResponse)? {
-        let kept = early.withLock { early in
-            defer { early = nil }
-            return early
-        }
-        guard let kept, kept.request.isSame(as: request) else { return nil }
-        return kept
-    }
-}
-
-extension OriginRequest {
-    /// Returns whether another request gets the same answer.
-    fileprivate func isSame(as other: OriginRequest) -> Bool {
-        (url, method, range, ifRange, ifChangedFrom) == (
-            other.url, other.method, other.range, other.ifRange, other.ifChangedFrom
-        ) && fields == other.fields && reach == other.reach
     }
 }

@@ -126,7 +126,7 @@ struct FetchSealer {
             while true {
                 switch loader.change({ $0.sealWork(id) }) {
                 case .wait:
-                    await loader.wait { state, waiter in state.fetches.waitToSeal(id, waiter) }
+                    await loader.wait { state, waiter in state.fetches[id]?.sealerSignal.wait(waiter) ?? false }
                 case .seal(let bytes, let offset):
                     attempt(sink, { try sink.seal(bytes, at: offset) })
                 case .close:

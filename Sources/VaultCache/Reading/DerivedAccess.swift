@@ -6,63 +6,74 @@ package import VaultModel
 /// The operator may read everything that was fetched, wherever it came from. A manifest gets no more than its own
 /// request would get, which is bytes from public addresses and from hosts that the operator allows by name. Whether and
 /// how the vault refuses such a reference does not depend on what it holds.
-extension ResourceLoader {
-    /// Returns whether bytes from the hosts in this information may be served for a reference.
+package struct DerivedAccess: Sendable {
+    private let loader: ResourceLoader
+    private let reference: MediaReference
+
+    /// Creates the limits for one reference to the resource of a loader.
+    package init(to loader: ResourceLoader, for reference: MediaReference) {
+        (self.loader, self.reference) = (loader, reference)
+    }
+
+    /// Returns whether bytes from the hosts in this information may be served for the reference.
     ///
     /// Older versions of the vault did not record where bytes that they stored for the operator came from, so these are
     /// not served.
-    package func mayGive(_ information: ContentInformation?, for reference: MediaReference) -> Bool {
+    package func mayGive(_ information: ContentInformation?) -> Bool {
         guard reference.isDerived else { return true }
-        return information?.privateHosts?.allSatisfy(names.allows) ?? false
+        return information?.privateHosts?.allSatisfy(loader.names.allows) ?? false
     }
 
-    /// Opens the resource for a reference.
+    /// Requires that bytes from the hosts in this information may be served for the reference.
     ///
-    /// - Throws: the errors of ``open(_:isDownload:)``.
-    package func open(_ requested: RequestedRange, for reference: MediaReference) async throws -> Opening {
-        try await admit(reference, at: requested.firstByte ?? 0)
-        let opening = try await open(requested)
-        guard mayGive(opening.information, for: reference) else {
-            change { $0.removeReader(opening.reader) }
-            throw privateAddress(at: requested.firstByte ?? 0)
+    /// - Throws: ``VaultError`` that names the first byte wanted.
+    package func require(_ information: ContentInformation?, at position: Int64 = 0) throws {
+        guard mayGive(information) else { throw refusal(at: position) }
+    }
+
+    /// Opens the resource for the reference.
+    ///
+    /// - Throws: the errors of ``LoaderOpening/run()``.
+    package func open(_ requested: RequestedRange) async throws -> Opening {
+        let position = requested.firstByte ?? 0
+        try await admit(at: position)
+        let opening = try await LoaderOpening(of: loader, requested).run()
+        guard mayGive(opening.information) else {
+            loader.change { $0.removeReader(opening.reader) }
+            throw refusal(at: position)
         }
         return opening
     }
 
-    /// Requires that the resource may be served for a reference.
+    /// Requires that the resource may be served for the reference.
     ///
     /// If it may not, sends the request that the reference would cause by itself. If that fails, throws its error. If
     /// it succeeds, refuses the reference, unless nothing is known of the resource yet or the answer is of the same
     /// representation.
     ///
     /// - Parameters:
-    ///   - reference: the reference.
     ///   - position: the first byte wanted.
     ///   - copy: what is known of the copy in memory that would be served; nil if there is none.
     /// - Throws: ``VaultError``; `CancellationError`.
-    package func admit(
-        _ reference: MediaReference, at position: Int64 = 0, copy: ContentInformation? = nil
-    ) async throws {
+    package func admit(at position: Int64 = 0, copy: ContentInformation? = nil) async throws {
         guard reference.isDerived else { return }
-        try await ready()
-        let known = copy ?? look { $0.known.information }
-        if mayGive(known, for: reference) { return }
-        let (url, fields, reach) = urls.current
+        try await loader.ready()
+        let known = copy ?? loader.information
+        if mayGive(known) { return }
         // Nothing is held, and the request that will follow cannot reach private addresses either.
-        if known == nil, reach == .publicOnly { return }
-        guard look({ $0.mode.allowsRequests }) else { throw MediaReader.hole(at: position, isDamage: false) }
-        let request = OriginRequest(
-            url: url, first: 0, end: 1, fields: fields?.sent(to: url) ?? HeaderFields(), reach: .publicOnly)
+        if known == nil, loader.origin.urls.current.reach == .publicOnly { return }
+        guard !loader.isOffline else { throw MediaReader.hole(at: position, isDamage: false) }
         do {
-            let response = try await origin.send(request)
-            response.cancel()
+            let (request, head) = try await loader.origin.askOnce(reach: .publicOnly) {
+                OriginRequest(url: $0, first: 0, end: 1)
+            }
             guard let known else { return }
-            if copy == nil, try await learnOrigin(of: known, from: response.head, asked: request) { return }
+            if copy == nil, try await learnOrigin(of: known, from: head, asked: request) { return }
         } catch let failure as OriginFailure {
-            originErrors.count(failure)
-            throw FetchFailure.origin(failure).vaultError(for: self.url, at: position)
+            loader.origin.errors.count(failure)
+            throw FetchFailure.origin(failure).vaultError(for: loader.url, at: position)
         }
-        throw privateAddress(at: position)
+        throw refusal(at: position)
     }
 
     /// Records where a representation came from, if that is unknown and an answer from public addresses is of the same
@@ -78,13 +89,13 @@ extension ResourceLoader {
         guard case .decided(.same(let content)) = verdict else { return false }
         var information = known
         information.privateHosts = ResponseCheck.information(of: head, asked: asked, content: content).privateHosts
-        try await learn(information)
+        try await loader.learn(information)
         return true
     }
 
     /// Returns the error for a request that may not be sent because of its host's address.
-    package func privateAddress(at position: Int64) -> VaultError {
-        FetchFailure.origin(.privateAddress).vaultError(for: url, at: position)
+    private func refusal(at position: Int64) -> VaultError {
+        FetchFailure.origin(.privateAddress).vaultError(for: loader.url, at: position)
     }
 }
 

@@ -21,7 +21,7 @@ package final class HeldMedia: Sendable {
         _ range: RequestedRange, of resource: NamedResource, in loader: ResourceLoader, now: Int64
     ) -> HeldMedia? {
         guard let found = loader.look({ $0.held(range, now: now) }),
-            loader.mayGive(found.information, for: resource.reference)
+            DerivedAccess(to: loader, for: resource.reference).mayGive(found.information)
         else { return nil }
         return HeldMedia(found: found, resource: resource, loader: loader)
     }
@@ -46,12 +46,15 @@ package final class HeldMedia: Sendable {
         guard isOneRun(atMost: place.count), let reader = loader.opened.reader(of: found.segment.id),
             let isOpen = try? unsafe reader.open(range, of: found.segment, into: place, mayWait: false), isOpen
         else { return false }
-        loader.urls.give(resource.reference)
+        loader.origin.urls.give(resource.reference)
         return true
     }
 
     /// Returns a reader's state; nil if the resource has since begun another representation.
-    package func opening() -> Opening? { loader.open(found) }
+    package func opening() -> Opening? {
+        let reader = loader.update { $0.addReader(of: found) }
+        return reader.map { Opening(found, reader: $0, entityTag: entityTag) }
+    }
 
     /// Returns whether there are at most `count` bytes, all in one run of one segment.
     package func isOneRun(atMost count: Int) -> Bool {

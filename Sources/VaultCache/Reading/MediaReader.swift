@@ -148,9 +148,7 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
     /// was opened.
     private func requireGivable(_ position: Int64) throws {
         guard reference.isDerived else { return }
-        guard loader.mayGive(loader.look { $0.known.information }, for: reference) else {
-            throw loader.privateAddress(at: position)
-        }
+        try DerivedAccess(to: loader, for: reference).require(loader.information, at: position)
     }
 
     /// Returns where a chunk ends: at a block boundary, so that no block has to be opened twice.
@@ -186,7 +184,7 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
         } catch SegmentFailure.unreadable(let failure) where loader.isOffline {
             // The bytes are held, and while the vault is offline nothing can replace them.
             throw failure.vaultError("a segment cannot be read")
-        } catch SegmentFailure.missing where loader.isBesideOwner || loader.record.place != nil {
+        } catch SegmentFailure.missing where !loader.store.isOwner || loader.record.place != nil {
             await loader.reloadIndex(without: segment)
             return nil
         } catch let failure as SegmentFailure {
@@ -222,7 +220,7 @@ extension MediaReader {
         let (mode, present) = loader.look { ($0.mode, $0.present) }
         guard ranges.contains(where: { !present.gaps(in: $0).isEmpty }) else { return (ranges, .held) }
         let moment = loader.retryPolicy.moment
-        if mode.allowsRequests, try await loader.reachOrigin(within: moment) != false {
+        if mode.allowsRequests, try await loader.check.reachOrigin(within: moment) != false {
             return (ranges, ranges.contains { !present.overlaps(with: $0).isEmpty } ? .partial : .fetched)
         }
         return (ranges.compactMap { present.run(at: $0.lowerBound)?.clamped(to: $0) }, .held)

@@ -20,7 +20,7 @@ extension Vault {
             }
             // The vault may already be joining in the background.
             guard isFree else {
-                await loader.settleJoining()
+                await loader.joining.settle()
                 continue
             }
             await SegmentJoiner.joinAdjacentSegments(of: loader)
@@ -68,7 +68,7 @@ struct JoiningUpkeepTests {
         while try !isDone() {
             now += .seconds(1)
             vault.joiner.join(now: now)
-            for loader in vault.loadersAtHand { await loader.settleJoining() }
+            for loader in vault.loadersAtHand { await loader.joining.settle() }
         }
     }
 

@@ -250,10 +250,10 @@ struct PackedTitleTests {
         let (loader, lease) = try await vault.loaders.use(MediaReference(part(4)))
         try await loader.ready()
         var taken = 0
-        let alone = try await loader.fetchIfSmall(limit: 1 << 20, refusingPages: false) { taken += $0 }
+        let alone = try await BufferedFile.fetch(by: loader, limit: 1 << 20, refusingPages: false) { taken += $0 }
         #expect(alone?.bytes.count == 300_001 && taken == 300_001)
         taken = 0
-        let small = try await loader.fetchIfSmall(limit: 1 << 20, refusingPages: false) { count in
+        let small = try await BufferedFile.fetch(by: loader, limit: 1 << 20, refusingPages: false) { count in
             taken += count
             loader.change { state in
                 _ = state.addReader(0..<10)

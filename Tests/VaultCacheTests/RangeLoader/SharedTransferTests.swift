@@ -30,7 +30,7 @@ struct SharedTransferTests {
         let present = try #require(state.fetches[fetch]?.present)
         #expect(present < 4_000_000, "the origin is faster than the sealer, which slows it down")
         await withCheckedContinuation { receiver in
-            let isWaiting = state.fetches.waitToReceive(fetch, receiver)
+            let isWaiting = state.fetches[fetch]?.receiverSignal.wait(receiver) ?? false
             #expect(isWaiting)
             guard case (.close, let effects) = state.sealWork(fetch) else {
                 Issue.record("held bytes must be skipped")
