@@ -32,16 +32,16 @@ package final class OriginSession: Sendable {
         for makeRequest: (MediaURL) -> OriginRequest?
     ) async throws -> (request: OriginRequest, response: any OriginResponse)? {
         while true {
-            let refused = urls.current
-            guard let request = makeRequest(refused.url).map({ complete($0, for: refused) }) else { return nil }
+            let source = urls.current
+            guard let request = makeRequest(source.url).map({ complete($0, for: source) }) else { return nil }
             if let answered = takeAnswer(to: request) { return answered }
             let response = try await transport.send(request)
             let status = response.head.status
             guard RefusedLink.statuses.contains(status) else {
-                urls.grant(refused.url)
+                urls.grant(source.url)
                 return (request, response)
             }
-            if !urls.refuse(refused), await !refresh(refused, status) {
+            if !urls.refuse(source), await !refresh(source, status) {
                 guard Task.isCancelled else { return (request, response) }
                 // A caller that left while the refresher was working must not get the refusal.
                 response.cancel()
@@ -65,6 +65,7 @@ package final class OriginSession: Sendable {
         return (request, response.head)
     }
 
+    /// Adds to a request what was given with a URL.
     private func complete(_ request: OriginRequest, for source: OriginURLs.Source) -> OriginRequest {
         var request = request
         request.fields = source.fields?.sent(to: source.url) ?? HeaderFields()

@@ -48,12 +48,6 @@ struct FetchTable {
         return effects
     }
 
-    /// Removes a fetch that has ended.
-    mutating func remove(_ id: FetchState.ID) -> Effects {
-        states[id] = nil
-        return wakeWaitingSealers()
-    }
-
     // MARK: Bytes
 
     /// The transfers whose answers have begun, except separate ones.

@@ -73,7 +73,7 @@ struct LoaderPermissions {
     }
 
     /// Whether the store takes the representation's bytes.
-    var isStoreTaking: Bool { hasStoreAccepted && refusal == nil }
+    var storeAccepts: Bool { hasStoreAccepted && refusal == nil }
 
     /// Whether no bytes are stored, whichever transfer brings them.
     var refusesAll: Bool { refusal != nil || !mode.stores }

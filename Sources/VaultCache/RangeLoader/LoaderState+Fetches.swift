@@ -3,12 +3,13 @@ import VaultStorage
 
 // How transfers start, receive bytes, and end.
 extension LoaderState {
+    /// Adds a fetch of a gap, which the caller starts.
     mutating func addFetch(
         _ gap: ByteRange, now: ContinuousClock.Instant, isSeparate: Bool = false
     ) -> FetchState.ID {
         lastID += 1
         var fetch = FetchState(id: lastID, range: gap, now: now)
-        let mayStore = permissions.isStoreTaking && mode.stores
+        let mayStore = permissions.storeAccepts && mode.stores
         fetch.destination = isSeparate ? .ownReaders : mayStore ? .store : .readers
         // If the representation is bound to one connection, earlier fetches continue, because the new fetch's bytes may
         // turn out not to belong to the representation.
@@ -105,13 +106,15 @@ extension LoaderState {
             fetches[id]?.enter(.keptForReaders)
             return Effects()
         }
-        var effects = fetches.remove(id)
+        fetches[id] = nil
+        var effects = fetches.wakeWaitingSealers()
         effects.merge(readers.wake(readers.takers(of: id)) { $0.fetch = nil })
         return effects
     }
 
     // MARK: Sealing
 
+    /// Decides what a fetch's sealer does next.
     mutating func sealWork(_ id: FetchState.ID) -> (FetchTable.SealWork, Effects) {
         fetches.sealWork(id, beside: known.map)
     }
@@ -256,6 +259,7 @@ extension LoaderState {
         return effects
     }
 
+    /// Records how far a reader of a fetch has got, so that the fetch takes more bytes and frees those that all have.
     mutating func demand(_ position: Int64, of id: FetchState.ID) -> Effects {
         var effects = Effects()
         guard var fetch = fetches[id] else { return effects }

@@ -261,7 +261,7 @@ extension LoaderState {
         guard known.isBound, let missing = present.gaps(in: wanted).first?.lowerBound else { return .share }
         let isRead = readers.hasCurrent
         // Unstored bytes are present only as long as other readers need them.
-        guard permissions.isStoreTaking || !isRead else { return .apart }
+        guard permissions.storeAccepts || !isRead else { return .apart }
         // An answer that has not arrived yet may belong to any version.
         let there = presentOrComing
         guard !there.overlaps(with: wanted).isEmpty else { return .share }

@@ -15,6 +15,7 @@ struct LoaderState {
     private(set) var ending: VaultError?
     /// The schedule by which a failing origin is asked again.
     var retry: RetrySchedule
+    /// The last id given to a reader or to a fetch.
     var lastID = 0
 
     init(mode: VaultMode, retry: RetryPolicy = RetryPolicy()) {

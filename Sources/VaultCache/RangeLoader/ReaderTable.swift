@@ -22,6 +22,7 @@ struct ReaderTable {
 
     // MARK: Waking
 
+    /// Wakes one reader.
     mutating func wake(_ id: ReaderState.ID) -> Effects { Effects(waking: states[id]?.signal.raise()) }
 
     /// Changes some of the readers, and wakes them.
