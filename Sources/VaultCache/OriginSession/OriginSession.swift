@@ -7,7 +7,7 @@ package final class OriginSession: Sendable {
     package let urls: OriginURLs
     package let contact = OriginReachability()
     package let revalidator = Revalidator()
-    package let errors: OriginErrors
+    let errors: OriginErrors
     private let key: CacheKey
     private let transport: any Origin
     private let refresher: LinkRefresherInForce
