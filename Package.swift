@@ -116,11 +116,14 @@ let package = Package(
             dependencies: ["CProcess", "CRevision", "MediaVault", "VaultModel", "VaultService", arguments, logging],
             swiftSettings: settings),
 
-        // Test support is no product: seeded numbers, scripted origins, simulated disks.
+        // The origin that tests talk to, theirs and an app's.
+        .target(name: "OriginServer", dependencies: ["VaultModel"], swiftSettings: settings),
+
+        // Test support is no product: seeded numbers, lying origins, simulated disks.
         .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: settings),
         .target(
-            name: "OriginTestSupport", dependencies: ["SeededRandom", "VaultModel"], path: "Tests/OriginTestSupport",
-            swiftSettings: settings),
+            name: "OriginTestSupport", dependencies: ["OriginServer", "SeededRandom", "VaultModel"],
+            path: "Tests/OriginTestSupport", swiftSettings: settings),
         .target(
             name: "CSimulatedDisk", path: "Tests/CSimulatedDisk", linkerSettings: [.linkedLibrary("sqlite3")]),
         .target(

@@ -17,9 +17,12 @@ final class Listener: Sendable {
         }
     }
 
-    /// Returns when no client can connect any more.
+    /// Has the thread end, without waiting for it.
+    func end() { gate.open() }
+
+    /// Returns when no client can connect any more. Blocks the caller's thread until then.
     func stop() {
-        gate.open()
+        end()
         stopped.wait()
     }
 

@@ -16,6 +16,8 @@ final class Socket: Sendable {
     static func listening(port: Int) throws -> Socket {
         #if canImport(Darwin)
         let socket = Socket(Darwin.socket(AF_INET, SOCK_STREAM, 0))
+        #elseif canImport(Musl)
+        let socket = Socket(Musl.socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))
         #else
         let socket = Socket(Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
         #endif

@@ -41,7 +41,10 @@ package final class ScriptedOrigin: Sendable {
         }
     }
 
-    deinit { stop() }
+    deinit {
+        listener.withLock { $0 }?.end()
+        connections.disconnectAll(isFinal: true)
+    }
 
     /// Answers later requests by another script.
     package func answer(with script: @escaping @Sendable (ScriptedRequest) -> ScriptedAnswer) {
@@ -64,7 +67,8 @@ package final class ScriptedOrigin: Sendable {
         await log.wait(until: condition)
     }
 
-    /// Stops: refuses connections and breaks off the open ones. Gates stay closed.
+    /// Stops: refuses connections and breaks off the open ones. Gates stay closed. Blocks for as long as the listening
+    /// thread needs to end.
     package func stop() {
         guard let listener = listener.withLock({ $0.take() }) else { return }
         listener.stop()

@@ -17,7 +17,7 @@ package struct ScriptedRequest: Sendable {
     package var ifRange: String? { fields["If-Range"] }
 
     /// The request as a transport of an app is given it.
-    init(_ request: OriginRequest, number: Int, connection: Int) {
+    package init(_ request: OriginRequest, number: Int, connection: Int) {
         var fields = request.fields
         let condition = request.ifChangedFrom
         for (name, value) in [

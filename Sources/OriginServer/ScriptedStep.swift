@@ -16,7 +16,7 @@ package enum ScriptedStep: Sendable {
     case reset
 
     /// The bytes that the step sends.
-    var length: Int64 {
+    package var length: Int64 {
         switch self {
         case .bytes(let bytes): Int64(bytes.count)
         case .media(_, let range): range.length
@@ -25,7 +25,7 @@ package enum ScriptedStep: Sendable {
     }
 
     /// Splits the step into its first `count` bytes and the rest.
-    func split(at count: Int64) -> (ScriptedStep, ScriptedStep) {
+    package func split(at count: Int64) -> (ScriptedStep, ScriptedStep) {
         switch self {
         case .bytes(let bytes): (.bytes(Array(bytes.prefix(Int(count)))), .bytes(Array(bytes.dropFirst(Int(count)))))
         case .media(let media, let range):
