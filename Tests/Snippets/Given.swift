@@ -7,6 +7,13 @@ func given<Value>(_: Value.Type = Value.self) -> Value { fatalError("snippets ar
 func play(_ bytes: [UInt8]) {}
 func draw(_ ranges: [ByteRange]) {}
 
+/// Stands for an app's own transport.
+struct MyTransport: Origin {
+    init(allowing hosts: Set<String> = []) {}
+
+    func send(_ request: OriginRequest) async throws -> any OriginResponse { given() }
+}
+
 var place: VaultPlace { given() }
 var vault: Vault { given() }
 var film: MediaURL { given() }

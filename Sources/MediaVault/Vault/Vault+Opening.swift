@@ -47,7 +47,7 @@ extension Vault {
                 return try await BlockingPool.shared.run {
                     try VaultStore.open(
                         at: folder, keyring: keyring, access: options.access == .owner ? .owner : .reader,
-                        fileSystem: options.fileSystem, now: options.now)
+                        fileSystem: options.fileSystem, now: options.boundedClock)
                 }
             } catch let refusal as VaultError where refusal.code == .owned {
                 guard try await options.whenOwned?(refusal, tries) == true else { throw refusal }

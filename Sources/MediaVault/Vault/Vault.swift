@@ -72,9 +72,10 @@ public final class Vault: Sendable {
         let links = TokenIssuer(keyring: store.keyring)
         let network = NetworkInForce(store)
         self.network = network
+        let retry = options.retry.bounded
         let origin: any Origin
         if let given = options.origin {
-            (origin, ownOrigin) = (PatientOrigin(given, limit: options.retry.silenceLimit), nil)
+            (origin, ownOrigin) = (PatientOrigin(given, limit: retry.silenceLimit), nil)
         } else {
             var configuration = CurlConfiguration(userAgent: "MediaVault/\(Self.version)")
             configuration.now = store.index.now
@@ -87,7 +88,7 @@ public final class Vault: Sendable {
         }
         loaders = LoaderTable(
             LoaderEnvironment(
-                store: store, origin: origin, names: names, retry: options.retry, pool: pool,
+                store: store, origin: origin, names: names, retry: retry, pool: pool,
                 playbackPriority: PlaybackPriority(),
                 mode: ModeInForce(ofRun: options.access == .reader ? .offline : options.mode),
                 resolvingPlaybackLinks: { [links] reference in links.resolvingPlaybackLinks(reference) }),

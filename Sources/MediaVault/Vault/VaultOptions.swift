@@ -1,4 +1,5 @@
 import VaultCache
+import VaultModel
 package import VaultStorage
 
 /// The options for opening a vault.
@@ -21,12 +22,17 @@ public struct VaultOptions: Sendable {
     /// The limits while the vault is open. Each member overrides the one in the settings, and 0 lifts the limit; nil
     /// leaves all limits to the settings.
     public var limits: StorageLimits?
+    /// How to retry failed requests to an origin. An app's tests set short times.
+    public var retry = RetryPolicy()
+    /// The wall clock, which returns the seconds since 1970; by default the system's. An app's tests set one that they
+    /// move.
+    ///
+    /// By this clock, answers become stale, links and grants expire, and times are recorded. Waits and time limits, such
+    /// as those of ``retry``, are measured by the system's monotonic clock. The vault uses 1970 in place of an earlier
+    /// time, and the end of the year 9999 in place of a later one.
+    public var now: @Sendable () -> Int64 = WallClock.now
     /// The file system that contains the vault's files.
     package var fileSystem: any FileSystem = PosixFileSystem()
-    /// The wall clock, which returns the seconds since 1970.
-    package var now: @Sendable () -> Int64 = WallClock.now
-    /// How to retry failed requests to an origin.
-    package var retry = RetryPolicy()
     /// Whether the vault does its periodic work by itself. If not, the caller does it at times of its choice.
     package var isSelfMaintaining = true
 
@@ -43,4 +49,7 @@ public struct VaultOptions: Sendable {
         self.origin = origin
         self.limits = limits
     }
+
+    /// The clock as the vault reads it.
+    var boundedClock: @Sendable () -> Int64 { { [now] in max(0, Timestamp(seconds: now()).seconds) } }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import MediaVault
+import OriginTestSupport
 import Testing
 import VaultTestSupport
 
@@ -96,5 +97,64 @@ struct AppTests {
     func keyOfAnotherLength(length: Int) async {
         let error = await refusal { _ = try UnlockKey(copying: Array(repeating: 1, count: length)) }
         #expect(error?.code == .wrongKey)
+    }
+
+    @Test("An app's test moves the clock: what was fresh is asked for again when its time is over")
+    func ownClock() async throws {
+        let unlock = Unlock.keyFile(path: folder.path + "/key")
+        _ = try await Vault.initialize(place, unlock: unlock)
+        let clock = TestClock()
+        let resource = ScriptedResource(length: 1000)
+        let origin = ScriptedTransport { request in
+            var answer = resource.answer(to: request)
+            answer.set("Cache-Control", "max-age=60")
+            return answer
+        }
+        var options = VaultOptions(origin: origin)
+        options.now = { clock.now }
+        let vault = try await Vault.open(place, unlock: unlock, options: options)
+        let url = try MediaURL("https://host.example/film.mp4")
+        for (seconds, count) in [(0, 1), (50, 1), (11, 2)] as [(Int64, Int)] {
+            clock.advance(by: seconds)
+            for try await _ in try await vault.read(url) {}
+            #expect(origin.count == count)
+        }
+        await vault.close()
+    }
+
+    @Test("A clock that is far off does no harm", arguments: [Int64.min, -1, Int64.max])
+    func impossibleClock(seconds: Int64) async throws {
+        let unlock = Unlock.keyFile(path: folder.path + "/key")
+        _ = try await Vault.initialize(place, unlock: unlock)
+        let resource = ScriptedResource(length: 1000)
+        var options = VaultOptions(origin: ScriptedTransport { resource.answer(to: $0) })
+        options.now = { seconds }
+        let vault = try await Vault.open(place, unlock: unlock, options: options)
+        var bytes: [UInt8] = []
+        for try await more in try await vault.read(try MediaURL("https://host.example/film.mp4")) { bytes += more }
+        #expect(bytes == resource.media.bytes(0..<1000))
+        await vault.close()
+    }
+
+    @Test("An app's policy limits how often an origin is asked that breaks off, whatever the other numbers are")
+    func ownPolicy() async throws {
+        let unlock = Unlock.keyFile(path: folder.path + "/key")
+        _ = try await Vault.initialize(place, unlock: unlock)
+        let resource = ScriptedResource(length: 1000)
+        let origin = ScriptedTransport { request in
+            var answer = resource.answer(to: request)
+            answer.cut(at: request.number == 0 ? 400 : 0, by: .reset)
+            return answer
+        }
+        var options = VaultOptions(origin: origin)
+        options.retry.attemptsPerMinute = 4
+        (options.retry.firstDelay, options.retry.longestDelay) = (.seconds(-1), .zero)
+        options.retry.patience = .milliseconds(500)
+        let vault = try await Vault.open(place, unlock: unlock, options: options)
+        await #expect(throws: VaultError.self) {
+            for try await _ in try await vault.read(try MediaURL("https://host.example/film.mp4")) {}
+        }
+        #expect(origin.count == 5, "the first brings bytes, four bring none")
+        await vault.close()
     }
 }

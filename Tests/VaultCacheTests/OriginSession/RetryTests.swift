@@ -22,6 +22,26 @@ struct RetryTests {
     }
 
     @Test(
+        "A policy is used within its bounds",
+        arguments: [
+            (Duration.seconds(-1), -5, Duration.zero, 1), (.zero, 0, .zero, 1), (.seconds(9), 1000, .seconds(9), 1000),
+            (.seconds(86_401), 1001, .seconds(86_400), 1000), (.seconds(Int64.max), .max, .seconds(86_400), 1000),
+        ])
+    func bounds(duration: Duration, attempts: Int, usedDuration: Duration, usedAttempts: Int) {
+        var policy = RetryPolicy()
+        let durations: [WritableKeyPath<RetryPolicy, Duration>] = [
+            \.patience, \.downloadTimeLimit, \.openingTimeLimit, \.goneTimeLimit, \.silenceLimit, \.firstDelay,
+            \.longestDelay, \.firstQueueDelay, \.longestQueueDelay,
+        ]
+        for path in durations { policy[keyPath: path] = duration }
+        policy.attemptsPerMinute = attempts
+        let used = policy.bounded
+        #expect(durations.allSatisfy { used[keyPath: $0] == usedDuration })
+        #expect(used.attemptsPerMinute == usedAttempts && used.bounded == used)
+        #expect(RetryPolicy().bounded == RetryPolicy())
+    }
+
+    @Test(
         "Only failures that may be temporary are retried",
         arguments: [
             (.interrupted, true), (.unreachable, true), (.invalidResponse, false),
