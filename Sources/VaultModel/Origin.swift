@@ -1,12 +1,80 @@
 /// A transport that requests bytes from origins.
 ///
-/// The vault's own implementation uses libcurl. Another platform's transport, or a scripted one in a test, can
-/// implement this protocol instead. A request fails if the response, or its next bytes, take longer than a minute to
-/// arrive.
+/// The vault's own implementation uses libcurl. An app can bring another, such as one over `URLSession`, and a test a
+/// scripted one. This page says what the vault relies on. `OriginConformance` in the product `MediaVaultTesting` tries
+/// all of it against a transport.
+///
+/// ## What is sent
+///
+/// A request is sent once, as ``OriginRequest`` says, to the origin itself: no cache answers it, and no cookie of an
+/// earlier answer goes along. The target is sent byte for byte. The fields are those of the request, `Range` as in
+/// ``OriginRequest/range``, the conditions, and `Accept-Encoding: identity`; a transport may add `Host`, `User-Agent`,
+/// `Accept` and what concerns the connection. A connection that was kept from an earlier request may turn out to be
+/// closed, and the request is then sent again on a new one. Every other retry is the vault's
+/// (``RetryPolicy`` has its limits). Proxies, user agent, credentials of hosts and the other ``NetworkSettings`` are
+/// those of the vault's own transport: one of an app has its own.
+///
+/// ## Redirects
+///
+/// The transport follows 301, 302, 303, 307 and 308 with a `Location`, at least five in a row (the vault's own: ten),
+/// with the same method, range and conditions. It reports where they led as ``OriginHead/location`` and
+/// ``OriginHead/movedTo``. Without a `Location` they are answers. It refuses, as
+/// ``OriginFailure/Kind/invalidResponse``, a redirect without end, one to something other than http or https, and one
+/// from https to http.
+///
+/// The request's own fields belong to the origin (scheme, host and port) of the requested URL. Once a redirect leads to
+/// another origin they are not sent any more, not even if a later redirect leads back. A user name and password in a
+/// redirect's target are dropped.
+///
+/// ## Addresses
+///
+/// ``OriginRequest/reach`` says to which addresses a request may be sent, whatever name or spelling leads to them.
+/// A redirect to the host and port of the requested URL, or from its port 80 to its port 443 over TLS, has the same
+/// reach; any other only public addresses. What is excluded gets nothing, and the request fails as
+/// ``OriginFailure/Kind/invalidResponse``. A transport that lets this pass lets manifests of strangers read from the
+/// local network.
+///
+/// ## The answer
+///
+/// Every status is an answer, 404 and 503 included: the vault reads the status and `Retry-After`. A 206, 200 or 416 to
+/// a range comes as the origin sent it, with its `Content-Range`; the vault compares it with the request, and uses what
+/// is right of it. Interim answers (1xx) are skipped. A 304 is passed on.
+///
+/// Field names may come in any case. Several fields of one name come in order, each on its own, or as one list with
+/// commas (RFC 9110 §5.3). A head of 15 KiB and 100 fields is read; an endless one is an invalid response (the vault's
+/// own transport: 64 KiB, 200 fields).
+///
+/// ## The body
+///
+/// The body is what the origin sent as content: without the transfer coding (chunks, and trailers after them), but with
+/// the content coding, which is not undone, so that offsets in it are offsets in what the origin has. `Content-Encoding`
+/// stays, even where a transport cannot but decode: the vault then refuses the answer.
+///
+/// ``OriginResponse/nextBytes()`` returns nil only where the message ends (RFC 9112 §6.3): after `Content-Length`
+/// bytes, the last chunk, or the end of a connection that ends the body. A body that ends before is
+/// ``OriginFailure/Kind/interrupted``, after the bytes that came, or the vault would take a part for the whole. What
+/// comes after `Content-Length` bytes is not delivered. After HEAD, 204 and 304 there is no body, whatever
+/// `Content-Length` says.
+///
+/// ## Failures
+///
+/// A transport throws ``OriginFailure`` if there is no answer or only a part of it, and ``OriginFailure/Kind`` says
+/// what the vault does about each kind. It translates its own errors, such as `URLError`: the vault does not repeat a
+/// request that failed with any other error. `CancellationError` means that the caller cancelled, and nothing else: the
+/// vault takes it for its own wish, and reports nothing.
+///
+/// ## Concurrency
+///
+/// Requests run side by side, on one transport and without a limit on their number that the vault would know of. A
+/// transport may make a request wait for a connection. A body that nobody reads at the moment must not hold up another
+/// request, and no call may block a thread of the cooperative pool.
+///
+/// A transport needs no time limit: one that is given to the vault in ``VaultOptions/origin`` is given up when it
+/// neither answers nor fails for a minute.
 public protocol Origin: Sendable {
     /// Sends a request and returns when the head of the response has arrived; the body is received on demand.
     ///
-    /// If the task is cancelled, the request ends promptly.
+    /// If the task is cancelled, the request ends promptly, and with it the connection or stream that it uses.
     ///
     /// - Throws: ``OriginFailure`` if no response came; `CancellationError` if the task was cancelled.
     func send(_ request: OriginRequest) async throws -> any OriginResponse
@@ -14,22 +82,30 @@ public protocol Origin: Sendable {
 
 /// A response whose head has arrived and whose body is arriving.
 ///
-/// A response allows one reader at a time. Releasing the last reference to it cancels the rest of the transfer.
+/// A response allows one reader at a time, but ``cancel()`` and ``end()`` may come from any task, also while a reader
+/// waits. Releasing the last reference to it cancels the rest of the transfer.
 public protocol OriginResponse: AnyObject, Sendable {
     /// The head of the response.
     var head: OriginHead { get }
 
-    /// Returns the next bytes of the body, at least one and rarely more than 64 KiB; nil at the body's proper end.
+    /// Returns the next bytes of the body, at least one and rarely more than 64 KiB; nil at the body's proper end, and
+    /// each time after that.
     ///
-    /// While no caller waits for bytes, no more than a bounded buffer is read from the network (back-pressure).
+    /// Bytes are returned as they arrive, without waiting for a full piece. While no caller waits for bytes, no more
+    /// than a bounded buffer is read from the network (back-pressure): the vault's own transport holds 128 KiB.
     ///
-    /// - Throws: ``OriginFailure`` if the body breaks off; `CancellationError` if the task was cancelled.
+    /// - Throws: ``OriginFailure`` if the body breaks off; `CancellationError` if the task was cancelled, and the
+    ///   transfer ends with it.
     func nextBytes() async throws -> [UInt8]?
 
-    /// Ends the transfer now. After that, ``nextBytes()`` throws `CancellationError`.
+    /// Ends the transfer now. After that, ``nextBytes()`` throws `CancellationError`. Another call does nothing.
     func cancel()
 
-    /// Ends the transfer now and returns the received bytes that no caller has taken, so that they can be kept.
+    /// Ends the transfer now, as ``cancel()`` does, and returns the received bytes that no caller has taken, so that
+    /// they can be kept.
+    ///
+    /// They follow the bytes that ``nextBytes()`` returned without a gap. A transport that has none returns an empty
+    /// list.
     func end() -> [[UInt8]]
 }
 
@@ -43,7 +119,8 @@ public struct OriginRequest: Sendable {
         case head
     }
 
-    /// The requested URL.
+    /// The requested URL. In the requests of a vault it has no user name and password: they are an `Authorization`
+    /// field.
     public var url: MediaURL
     /// GET or HEAD.
     public var method: Method
@@ -53,13 +130,13 @@ public struct OriginRequest: Sendable {
     public var end: Int64?
     /// The value for `If-Range`, which makes the origin send the range only if it still has this representation.
     public var ifRange: String?
-    /// The validators for `If-None-Match` and `If-Modified-Since`; if they still match, the origin responds with 304.
+    /// The validators for `If-None-Match` and `If-Modified-Since`, both of which are sent if there are both; if they
+    /// still match, the origin responds with 304.
     public var ifChangedFrom: Validators?
-    /// Additional request fields, such as `Authorization`. They contain no control characters.
+    /// Additional request fields, such as `Authorization`. They contain no control characters, and none of the fields
+    /// that follow from other properties.
     public var fields: HeaderFields
-    /// The addresses that the request may be sent to.
-    ///
-    /// Whatever the value, a redirect that leads to another host or port may reach only public addresses.
+    /// The addresses that the request may be sent to, unless a redirect restricts them further.
     public var reach: NetworkReach
 
     /// Creates a request for everything, unless a range is given.
@@ -88,7 +165,7 @@ public struct OriginRequest: Sendable {
 public struct OriginHead: Sendable {
     /// The status code.
     public var status: Int
-    /// The header fields.
+    /// The header fields, as the last answer had them.
     public var fields: HeaderFields
 
     /// Identifies the connection on which the response arrived; equal numbers mean the same connection.
@@ -96,7 +173,8 @@ public struct OriginHead: Sendable {
     /// Nil if the transport does not know the connection. Each response then counts as one on a connection of its own.
     public var connection: UInt64?
 
-    /// The URL that responded, if a redirect led away from the requested one.
+    /// The URL that responded, without user name and password, if a redirect led away from the requested one; otherwise
+    /// nil. References in a manifest are resolved against it.
     public var location: MediaURL?
 
     /// The URL that permanently replaces the requested one, if permanent redirects (301, 308) led to it: the target of
@@ -175,12 +253,14 @@ public struct OriginFailure: Error, Hashable, Sendable, CustomStringConvertible 
     /// What the caller can conclude from the failure.
     public enum Kind: Hashable, Sendable {
         /// No response arrived: the name was not found, the connection or TLS was refused, or no head arrived in time.
+        /// The vault asks again, with growing delays.
         case unreachable
-        /// The response broke off because it was reset, cut short, or stalled. Resuming at the next byte may help.
+        /// The response broke off because it was reset, cut short, or stalled. The vault resumes at the next byte.
         case interrupted
-        /// The response violates HTTP, or does not match the request. Repeating the request does not help.
+        /// The response violates HTTP, or does not match the request. The vault does not repeat the request.
         case invalidResponse
-        /// The response has an error status.
+        /// The response has an error status. The vault makes this failure from an ``OriginHead``; a transport never
+        /// throws it.
         case refused(status: Int, retryAfter: Int?)
     }
 
