@@ -24,7 +24,8 @@
 ///
 /// The request's own fields belong to the origin (scheme, host and port) of the requested URL. Once a redirect leads to
 /// another origin they are not sent any more, not even if a later redirect leads back. A user name and password in a
-/// redirect's target are dropped.
+/// redirect's target are dropped. Cookies that a redirect sets may go along to the same origin for this one request,
+/// because some origins redirect to themselves until a cookie comes back.
 ///
 /// ## Addresses
 ///
@@ -47,8 +48,9 @@
 /// ## The body
 ///
 /// The body is what the origin sent as content: without the transfer coding (chunks, and trailers after them), but with
-/// the content coding, which is not undone, so that offsets in it are offsets in what the origin has. `Content-Encoding`
-/// stays, even where a transport cannot but decode: the vault then refuses the answer.
+/// the content coding, which is not undone, so that offsets in it are offsets in what the origin has.
+/// `Content-Encoding` stays, even where a transport cannot but decode: the vault then refuses the answer, as the
+/// transport may do itself.
 ///
 /// ``OriginResponse/nextBytes()`` returns nil only where the message ends (RFC 9112 §6.3): after `Content-Length`
 /// bytes, the last chunk, or the end of a connection that ends the body. A body that ends before is
@@ -61,7 +63,7 @@
 /// A transport throws ``OriginFailure`` if there is no answer or only a part of it, and ``OriginFailure/Kind`` says
 /// what the vault does about each kind. It translates its own errors, such as `URLError`: the vault does not repeat a
 /// request that failed with any other error. `CancellationError` means that the caller cancelled, and nothing else: the
-/// vault takes it for its own wish, and reports nothing.
+/// vault then reports no failure.
 ///
 /// ## Concurrency
 ///
@@ -70,7 +72,7 @@
 /// request, and no call may block a thread of the cooperative pool.
 ///
 /// A transport needs no time limit: one that is given to the vault in ``VaultOptions/origin`` is given up when it
-/// neither answers nor fails for a minute.
+/// neither answers nor fails for ``RetryPolicy/silenceLimit``.
 public protocol Origin: Sendable {
     /// Sends a request and returns when the head of the response has arrived; the body is received on demand.
     ///
