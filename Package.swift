@@ -53,6 +53,7 @@ let package = Package(
     platforms: [.macOS("26.0")],
     products: [
         .library(name: "MediaVault", targets: ["MediaVault"]),
+        .library(name: "MediaVaultTesting", targets: ["MediaVaultTesting"]),
         .executable(name: "mediavault", targets: ["VaultCommand"]),
     ],
     traits: [
@@ -118,6 +119,8 @@ let package = Package(
 
         // The origin that tests talk to, theirs and an app's.
         .target(name: "OriginServer", dependencies: ["VaultModel"], swiftSettings: settings),
+        // What an app's tests take: the checks of a transport of its own.
+        .target(name: "MediaVaultTesting", dependencies: ["OriginServer", "VaultModel"], swiftSettings: settings),
 
         // Test support is no product: seeded numbers, lying origins, simulated disks.
         .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: settings),
@@ -187,6 +190,9 @@ let package = Package(
                 "SeededRandom", "VaultCommand", "VaultService", "MediaVault", "OriginTestSupport", "VaultTestSupport",
                 arguments,
             ],
+            swiftSettings: testSettings),
+        .testTarget(
+            name: "MediaVaultTestingTests", dependencies: ["MediaVaultTesting", "VaultFetch", "VaultModel"],
             swiftSettings: testSettings),
         .testTarget(name: "ArchitectureTests", swiftSettings: testSettings),
     ]

@@ -14,6 +14,13 @@ final class Socket: Sendable {
 
     /// A listening socket on the loopback address; port 0 selects a free one.
     static func listening(port: Int) throws -> Socket {
+        let socket = try bound(port: port)
+        guard listen(socket.descriptor, 256) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        return socket
+    }
+
+    /// A socket that has a port on the loopback address, and refuses connections.
+    static func bound(port: Int) throws -> Socket {
         #if canImport(Darwin)
         let socket = Socket(Darwin.socket(AF_INET, SOCK_STREAM, 0))
         #elseif canImport(Musl)
@@ -30,7 +37,7 @@ final class Socket: Sendable {
             unsafe bind(
                 socket.descriptor, $0.assumingMemoryBound(to: sockaddr.self).baseAddress, socklen_t($0.count))
         }
-        guard bound == 0, listen(socket.descriptor, 256) == 0 else {
+        guard bound == 0 else {
             throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
         }
         return socket

@@ -23,6 +23,7 @@ struct ImportTests {
             "VaultModel", "VaultManifest", "VaultCrypto", "VaultStorage", "VaultFetch", "VaultCache",
             "Foundation", "Synchronization", "Glibc", "Musl", "Darwin",
         ],
+        "MediaVaultTesting": ["VaultModel", "OriginServer"],
         "OriginServer": ["VaultModel", "Foundation", "Synchronization", "Glibc", "Musl", "Darwin"],
         "VaultService": [
             "VaultModel", "MediaVault", "Hummingbird", "HummingbirdCore", "NIOCore", "NIOHTTP1",

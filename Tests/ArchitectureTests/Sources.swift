@@ -8,7 +8,7 @@ enum Sources {
     /// The targets of ours, the lowest first.
     static let targets = [
         "VaultModel", "VaultManifest", "VaultCrypto", "VaultStorage", "VaultFetch", "VaultCache", "MediaVault",
-        "OriginServer", "VaultService", "VaultCommand",
+        "OriginServer", "MediaVaultTesting", "VaultService", "VaultCommand",
     ]
 
     static func files(of target: String) throws -> [URL] {

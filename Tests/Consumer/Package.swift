@@ -20,6 +20,12 @@ let package = Package(
             name: "player",
             dependencies: [
                 .product(name: "MediaVault", package: "MediaVault"), .product(name: "GRDB", package: "GRDB.swift"),
-            ])
+            ]),
+        .testTarget(
+            name: "playerTests",
+            dependencies: [
+                .product(name: "MediaVault", package: "MediaVault"),
+                .product(name: "MediaVaultTesting", package: "MediaVault"),
+            ]),
     ]
 )

@@ -2,7 +2,7 @@
 """Takes the library as others get it: by URL and version, into an app that has versions of its own.
 
   Tests/Consumer/check.py           resolves the app's packages, and looks at how many there are
-  Tests/Consumer/check.py --build   builds and runs the app, too; by night, or if MEDIAVAULT_CONSUMER is "build"
+  Tests/Consumer/check.py --build   builds, runs and tests the app, too; by night, or if MEDIAVAULT_CONSUMER is "build"
   Tests/Consumer/check.py --keep    leaves .build/consumer there
 
 The library is a repository of the files in this checkout, with a tag. The other versions of GRDB and NIO are copies of
@@ -99,7 +99,8 @@ def main():
         said = swift("run").splitlines()
         if said[-1] != "played":
             sys.exit("\n".join(said))
-        print("It builds, and plays.")
+        swift("test")
+        print("It builds, plays, and passes its tests.")
         packages = resolved({"PLAYER_TAKES_SERVICE": "1"})
         print(f"One that takes the service, too, resolves {len(packages)}")
         if packages["swift-nio"] != "2.999.0" or "hummingbird" not in packages:
