@@ -9,16 +9,16 @@ enum AddressChecks {
         let origin = await trial.origin()
         let inside = try ScriptedOrigin(resource)
         // Kept connections must not make a difference.
-        _ = await Reception.of(OriginRequest(url: inside.url("/named")), from: origin)
+        _ = await trial.receive(OriginRequest(url: inside.url("/named")), from: origin)
         for host in ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "[::ffff:7f00:1]"] {
             let url = try MediaURL("http://\(host):\(inside.port)/outside")
-            let reception = await Reception.of(OriginRequest(url: url, reach: .publicOnly), from: origin)
+            let reception = await trial.receive(OriginRequest(url: url, reach: .publicOnly), from: origin)
             trial.expect(reception, failsBy: [.invalidResponse, .unreachable], "\(host), which is not public,")
         }
         for host in ["127.0.0.1", "localhost"] {
             let there = "http://\(host):\(inside.port)/redirected"
             let home = try ScriptedOrigin { _ in .redirect(to: there) }
-            let reception = await Reception.of(OriginRequest(url: home.url()), from: origin)
+            let reception = await trial.receive(OriginRequest(url: home.url()), from: origin)
             trial.expect(reception, failsBy: [.invalidResponse], "a redirect to \(host) at another port")
         }
         trial.expect(inside.exchanges.map(\.request.target), is: ["/named"], "the requests that came")
@@ -35,7 +35,7 @@ enum AddressChecks {
             ("/x", ["127.0.0.1"]), ("/film.mp4", ["127.0.0.1", "localhost"]),
         ]
         for (target, hosts) in cases {
-            guard let head = await Reception.of(OriginRequest(url: server.url(target)), from: origin).head else {
+            guard let head = await trial.receive(OriginRequest(url: server.url(target)), from: origin).head else {
                 trial.giveUp("it follows no redirect from 127.0.0.1 to localhost")
                 continue
             }
@@ -56,7 +56,7 @@ enum AddressChecks {
         let origin = await trial.origin()
         var connections: [UInt64: Set<Int>] = [:]
         for number in 0..<6 {
-            let head = await Reception.of(OriginRequest(url: server.url("/number\(number)")), from: origin).head
+            let head = await trial.receive(OriginRequest(url: server.url("/number\(number)")), from: origin).head
             let exchange = server.exchanges.last { $0.request.target == "/number\(number)" }
             guard let named = head?.connection, let exchange else { continue }
             connections[named, default: []].insert(exchange.connection)

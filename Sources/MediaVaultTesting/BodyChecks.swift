@@ -48,11 +48,7 @@ enum BodyChecks {
         ]
         for (request, status) in cases {
             let what = "\(request.method) with HTTP \(status)"
-            let reception = await TimeLimit.run(trial.limit) { await Reception.of(request, from: origin) }
-            guard let reception else {
-                trial.expect(false, "\(what) to end", happened: "it waits for a body that never comes")
-                continue
-            }
+            let reception = await trial.receive(request, from: origin)
             trial.expect(reception, brings: status, [], what)
             guard request.method == .head else { continue }
             trial.expect(reception.head?.fields["Content-Length"], is: "1000", "Content-Length after HEAD")
@@ -63,7 +59,7 @@ enum BodyChecks {
         let origin = await trial.origin()
         let server = try ScriptedOrigin { _ in .raw("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nxyzz") }
         for _ in 0..<2 {
-            let reception = await Reception.of(OriginRequest(url: server.url()), from: origin)
+            let reception = await trial.receive(OriginRequest(url: server.url()), from: origin)
             trial.expect(reception, brings: 200, Array("xy".utf8), "a body of 4 bytes with the length 2")
         }
     }
@@ -77,7 +73,7 @@ enum BodyChecks {
             return answer
         }
         for target in ["/length", "/chunks", "/reset"] {
-            let reception = await Reception.of(OriginRequest(url: server.url(target)), from: origin)
+            let reception = await trial.receive(OriginRequest(url: server.url(target)), from: origin)
             trial.expect(reception, failsBy: [.interrupted], "the body at \(target), which breaks off,")
             trial.expect(
                 bytes.starts(with: reception.bytes), "only bytes that were sent",

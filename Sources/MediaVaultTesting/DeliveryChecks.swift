@@ -47,7 +47,7 @@ enum DeliveryChecks {
 
     static func pieces(_ trial: Trial) async throws {
         let server = try ScriptedOrigin { _ in large(4) }
-        let reception = await Reception.of(OriginRequest(url: server.url()), from: trial.origin())
+        let reception = await trial.receive(OriginRequest(url: server.url()), from: trial.origin())
         trial.expect(reception.bytes.count, is: 4 * mebibyte, "the bytes of a large body")
         let wrong = Set(reception.pieces.filter { !(1...mebibyte).contains($0) }).sorted()
         trial.expect(wrong.isEmpty, "pieces of 1 byte to 1 MiB", happened: "there were pieces of \(wrong) bytes")
@@ -85,7 +85,7 @@ enum DeliveryChecks {
             await withTaskGroup(of: Void.self) { group in
                 for number in 1...32 {
                     group.addTask {
-                        let reception = await Reception.of(OriginRequest(url: server.url("/\(number)")), from: origin)
+                        let reception = await trial.receive(OriginRequest(url: server.url("/\(number)")), from: origin)
                         let bytes = PseudoRandomMedia(seed: UInt64(number), length: 100_000).bytes(0..<100_000)
                         trial.expect(reception, brings: 200, bytes, "one of 32 requests at the same time")
                     }

@@ -6,26 +6,26 @@ enum FailureChecks {
     static func missingAnswers(_ trial: Trial) async throws {
         let origin = await trial.origin()
         let nobody = try ClosedPort()
-        let refused = await Reception.of(OriginRequest(url: nobody.url), from: origin)
+        let refused = await trial.receive(OriginRequest(url: nobody.url), from: origin)
         trial.expect(refused, failsBy: [.unreachable], "a request to a port where nobody listens")
-        let reception = await Reception.of(OriginRequest(url: try Self.silent().url()), from: origin)
+        let reception = await trial.receive(OriginRequest(url: try Self.silent().url()), from: origin)
         trial.expect(reception, failsBy: [.unreachable, .interrupted], "a request whose connection ends unanswered")
     }
 
     static func invalidHTTP(_ trial: Trial) async throws {
         let server = try ScriptedOrigin { _ in .raw("SSH-2.0-OpenSSH_9.9\r\n\r\n") }
-        let reception = await Reception.of(OriginRequest(url: server.url()), from: trial.origin())
+        let reception = await trial.receive(OriginRequest(url: server.url()), from: trial.origin())
         trial.expect(reception, failsBy: [.invalidResponse], "an answer in another protocol")
     }
 
     static func retries(_ trial: Trial) async throws {
         let origin = await trial.origin()
         let server = try Self.silent()
-        _ = await Reception.of(OriginRequest(url: server.url()), from: origin)
+        _ = await trial.receive(OriginRequest(url: server.url()), from: origin)
         let busy = try ScriptedOrigin { _ in
             ScriptedAnswer(503, fields: ["Content-Length": "0", "Retry-After": "0"])
         }
-        _ = await Reception.of(OriginRequest(url: busy.url()), from: origin)
+        _ = await trial.receive(OriginRequest(url: busy.url()), from: origin)
         for (server, what) in [(server, "is not answered"), (busy, "is answered with HTTP 503")] {
             let count = server.exchanges.count
             trial.expect(
@@ -41,7 +41,7 @@ enum FailureChecks {
         let closed = try ClosedPort()
         for port in [silent.port, garbage.port, closed.url.effectivePort] {
             let url = try MediaURL("http://127.0.0.1:\(port)/film.mp4?token=seKret")
-            let reception = await Reception.of(OriginRequest(url: url, fields: fields), from: origin)
+            let reception = await trial.receive(OriginRequest(url: url, fields: fields), from: origin)
             let text = reception.error.map { "\($0) \(String(reflecting: $0))" } ?? ""
             trial.expect(
                 !text.contains("seKret"), "a failure without the query and the values of fields",

@@ -7,6 +7,8 @@ struct Reception: Sendable, CustomStringConvertible {
     /// The lengths of the pieces in which the body came.
     var pieces: [Int] = []
     var error: (any Error)?
+    /// Whether a time limit ended the wait for it.
+    var isUnended = false
 
     /// The kind of the failure; nil if there was none, or another error.
     var failure: OriginFailure.Kind? { (error as? OriginFailure)?.kind }
@@ -40,6 +42,7 @@ struct Reception: Sendable, CustomStringConvertible {
     var description: String {
         let answer = head.map { "HTTP \($0.status) with \(bytes.count) bytes came" }
         let failure = error.map { "\(Self.name($0)) was thrown" }
+        guard !isUnended else { return "it had not ended in time" }
         return [answer, failure].compactMap(\.self).joined(separator: ", then ")
     }
 

@@ -14,9 +14,9 @@ enum RedirectChecks {
                     ? .redirect(status, to: "real.mp4?token=1") : resource.answer(to: request)
             }
             let get = OriginRequest(url: server.url(), fields: ["X-Token": "t"])
-            trial.expect(await Reception.of(get, from: origin), brings: 200, bytes, "GET that \(status) redirects")
+            trial.expect(await trial.receive(get, from: origin), brings: 200, bytes, "GET that \(status) redirects")
             let head = OriginRequest(url: server.url(), method: .head, fields: ["X-Token": "t"])
-            trial.expect(await Reception.of(head, from: origin), brings: 200, [], "HEAD that \(status) redirects")
+            trial.expect(await trial.receive(head, from: origin), brings: 200, [], "HEAD that \(status) redirects")
             let sent = server.exchanges.map(\.request)
             trial.expect(
                 sent.map { "\($0.method) \($0.target) \($0.fields["X-Token"] ?? "-")" },
@@ -27,16 +27,16 @@ enum RedirectChecks {
             let step = Int(request.target.dropFirst()) ?? 0
             return step < 5 ? .redirect(to: "/\(step + 1)") : resource.answer(to: request)
         }
-        let end = await Reception.of(OriginRequest(url: chain.url("/0")), from: origin)
+        let end = await trial.receive(OriginRequest(url: chain.url("/0")), from: origin)
         trial.expect(end, brings: 200, bytes, "five redirects in a row")
         let nowhere = try ScriptedOrigin { _ in ScriptedAnswer(302, fields: ["Content-Length": "0"]) }
-        let answer = await Reception.of(OriginRequest(url: nowhere.url()), from: origin)
+        let answer = await trial.receive(OriginRequest(url: nowhere.url()), from: origin)
         trial.expect(answer, brings: 302, [], "a redirect without Location")
     }
 
     static func loops(_ trial: Trial) async throws {
         let server = try ScriptedOrigin { .redirect(to: "/\($0.number)") }
-        let reception = await Reception.of(OriginRequest(url: server.url()), from: trial.origin())
+        let reception = await trial.receive(OriginRequest(url: server.url()), from: trial.origin())
         trial.expect(reception, failsBy: [.invalidResponse], "redirects without end")
         let count = server.exchanges.count
         trial.expect(count <= 50, "at most 50 requests", happened: "\(count) came")
@@ -46,7 +46,7 @@ enum RedirectChecks {
         let origin = await trial.origin()
         for target in ["file:///etc/hosts", "ftp://127.0.0.1/film.mp4", "data:text/plain,x"] {
             let server = try ScriptedOrigin { _ in .redirect(to: target) }
-            let reception = await Reception.of(OriginRequest(url: server.url()), from: origin)
+            let reception = await trial.receive(OriginRequest(url: server.url()), from: origin)
             trial.expect(reception, failsBy: [.invalidResponse], "a redirect to \(target)")
         }
     }
@@ -64,7 +64,7 @@ enum RedirectChecks {
         let origin = await trial.origin()
         let there = "/real.mp4?token=1"
         for (target, there) in [("/film.mp4", nil), ("/relative", there), ("/credentials", there)] {
-            let head = await Reception.of(OriginRequest(url: server.url(target)), from: origin).head
+            let head = await trial.receive(OriginRequest(url: server.url(target)), from: origin).head
             let (location, expected) = (head?.location, there.map { server.url($0) })
             trial.expect(location?.absoluteString, is: expected?.absoluteString, "the location after \(target)")
             trial.expect(location?.hasCredentials ?? false, is: false, "a user name in the location after \(target)")
@@ -83,7 +83,7 @@ enum RedirectChecks {
                 return step < statuses.count
                     ? .redirect(statuses[step], to: "/\(step + 1)") : resource.answer(to: request)
             }
-            let head = await Reception.of(OriginRequest(url: server.url("/0")), from: origin).head
+            let head = await trial.receive(OriginRequest(url: server.url("/0")), from: origin).head
             trial.expect(
                 head?.movedTo?.absoluteString, is: movedTo.map { server.url($0).absoluteString },
                 "movedTo after \(statuses)")
@@ -110,7 +110,7 @@ enum RedirectChecks {
             }
             home.answer(with: script)
             away.answer(with: script)
-            _ = await Reception.of(OriginRequest(url: home.url(), fields: secrets), from: origin)
+            _ = await trial.receive(OriginRequest(url: home.url(), fields: secrets), from: origin)
             let requests = (home.exchanges + away.exchanges).map(\.request)
             guard requests.contains(where: { $0.target == target }) else {
                 trial.giveUp("it follows no redirect from 127.0.0.1 to another port, or to localhost")

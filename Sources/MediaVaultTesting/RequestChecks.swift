@@ -9,7 +9,7 @@ enum RequestChecks {
         let server = try ScriptedOrigin(resource)
         let target = "/a//b%2Fc/;d/%C3%A9/%7e?x=%20&y=1+2&z=/../%41"
         let url = try MediaURL("http://127.0.0.1:\(server.port)\(target)")
-        _ = await Reception.of(OriginRequest(url: url), from: trial.origin())
+        _ = await trial.receive(OriginRequest(url: url), from: trial.origin())
         trial.expect(server.exchanges.map(\.request.target), is: [target], "the target of the request")
         trial.expect(
             server.exchanges.map { $0.request.fields.values("Host") }, is: [["127.0.0.1:\(server.port)"]],
@@ -28,7 +28,7 @@ enum RequestChecks {
         for (first, end, field) in cases {
             for target in ["/film.mp4", "/moved"] {
                 let count = server.exchanges.count
-                _ = await Reception.of(OriginRequest(url: server.url(target), first: first, end: end), from: origin)
+                _ = await trial.receive(OriginRequest(url: server.url(target), first: first, end: end), from: origin)
                 let sent = server.exchanges.dropFirst(count).map { $0.request.fields.values("Range") }
                 trial.expect(
                     !sent.isEmpty && sent.allSatisfy { $0 == field },
@@ -59,7 +59,7 @@ enum RequestChecks {
             ]
             for (request, fields) in cases {
                 let count = server.exchanges.count
-                _ = await Reception.of(request, from: origin)
+                _ = await trial.receive(request, from: origin)
                 trial.expect(count + (target == "/moved" ? 2 : 1), requestsAt: server)
                 for exchange in server.exchanges.dropFirst(count) {
                     let sent = names.map { exchange.request.fields.values($0) }
@@ -77,7 +77,7 @@ enum RequestChecks {
             "Accept-Language": "de, en;q=0.5",
         ]
         for method in [OriginRequest.Method.get, .head] {
-            _ = await Reception.of(OriginRequest(url: server.url(), method: method, fields: given), from: origin)
+            _ = await trial.receive(OriginRequest(url: server.url(), method: method, fields: given), from: origin)
         }
         trial.expect(server.exchanges.map(\.request.method), is: ["GET", "HEAD"], "the methods")
         for exchange in server.exchanges {
@@ -92,7 +92,7 @@ enum RequestChecks {
         let server = try ScriptedOrigin(resource)
         let origin = await trial.origin()
         for first in [nil, 10] as [Int64?] {
-            _ = await Reception.of(OriginRequest(url: server.url(), first: first), from: origin)
+            _ = await trial.receive(OriginRequest(url: server.url(), first: first), from: origin)
         }
         trial.expect(2, requestsAt: server)
         for exchange in server.exchanges {
@@ -108,7 +108,7 @@ enum RequestChecks {
             return answer
         }
         let origin = await trial.origin()
-        for _ in 0..<2 { _ = await Reception.of(OriginRequest(url: server.url()), from: origin) }
+        for _ in 0..<2 { _ = await trial.receive(OriginRequest(url: server.url()), from: origin) }
         trial.expect(2, requestsAt: server)
         for exchange in server.exchanges {
             trial.expect(exchange.request.fields.values("Cookie"), is: [], "the fields Cookie")
@@ -124,7 +124,7 @@ enum RequestChecks {
         }
         let origin = await trial.origin()
         for number in 0..<2 {
-            let reception = await Reception.of(OriginRequest(url: server.url()), from: origin)
+            let reception = await trial.receive(OriginRequest(url: server.url()), from: origin)
             trial.expect(number + 1, requestsAt: server)
             let sent = PseudoRandomMedia(seed: UInt64(number), length: 1000).bytes(0..<1000)
             trial.expect(reception, brings: 200, sent, "request \(number + 1) for one URL")

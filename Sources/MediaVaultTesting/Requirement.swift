@@ -59,7 +59,7 @@ extension OriginConformance {
         case skipsInterimAnswers
         /// A head of 100 fields and 15 KiB is read.
         case readsLargeHeads
-        /// A head of megabytes is an invalid response.
+        /// A head of megabytes is a failure.
         case boundsHeads
 
         // MARK: The body

@@ -58,6 +58,11 @@ struct Trial: Sendable {
     /// Makes a transport.
     func origin(allowing hosts: Set<String> = []) async -> any Origin { await makeOrigin(hosts) }
 
+    /// Sends a request, and reads the body to its end, as long as the limit allows.
+    func receive(_ request: OriginRequest, from origin: any Origin) async -> Reception {
+        await TimeLimit.run(limit) { await Reception.of(request, from: origin) } ?? Reception(isUnended: true)
+    }
+
     /// Records a finding unless the condition holds.
     func expect(_ isMet: Bool, _ expected: String, happened: @autoclosure () -> String) {
         guard !isMet, !record.isClosed.withLock(\.self) else { return }

@@ -42,8 +42,8 @@
 /// is right of it. Interim answers (1xx) are skipped. A 304 is passed on.
 ///
 /// Field names may come in any case. Several fields of one name come in order, each on its own, or as one list with
-/// commas (RFC 9110 §5.3). A head of 15 KiB and 100 fields is read; an endless one is an invalid response (the vault's
-/// own transport: 64 KiB, 200 fields).
+/// commas (RFC 9110 §5.3). A head of 15 KiB and 100 fields is read; an endless one is a failure (the vault's own
+/// transport takes 64 KiB and 200 fields, and calls more an invalid response).
 ///
 /// ## The body
 ///
