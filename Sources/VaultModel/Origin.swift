@@ -90,11 +90,12 @@ public protocol OriginResponse: AnyObject, Sendable {
     /// The head of the response.
     var head: OriginHead { get }
 
-    /// Returns the next bytes of the body, at least one and rarely more than 64 KiB; nil at the body's proper end, and
-    /// each time after that.
+    /// Returns the next bytes of the body, at least one, rarely more than 64 KiB and never more than 1 MiB; nil at the
+    /// body's proper end, and each time after that.
     ///
     /// Bytes are returned as they arrive, without waiting for a full piece. While no caller waits for bytes, no more
-    /// than a bounded buffer is read from the network (back-pressure): the vault's own transport holds 128 KiB.
+    /// than a bounded buffer is read from the network (back-pressure): the vault's own transport holds 128 KiB. With
+    /// the system's buffers, it is 16 MiB at most.
     ///
     /// - Throws: ``OriginFailure`` if the body breaks off; `CancellationError` if the task was cancelled, and the
     ///   transfer ends with it.
