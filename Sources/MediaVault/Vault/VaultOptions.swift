@@ -29,7 +29,7 @@ public struct VaultOptions: Sendable {
     ///
     /// By this clock, answers become stale, links and grants expire, and times are recorded. Waits and time limits, such
     /// as those of ``retry``, are measured by the system's monotonic clock. The vault uses 1970 in place of an earlier
-    /// time, and the end of the year 9999 in place of a later one.
+    /// time, and the end of the year 9999 in place of a later one. It calls the closure often, on any thread.
     public var now: @Sendable () -> Int64 = WallClock.now
     /// The file system that contains the vault's files.
     package var fileSystem: any FileSystem = PosixFileSystem()
