@@ -10,8 +10,8 @@ struct AuditFile: Sendable {
         let last: [UInt8]?
     }
 
-    /// The maximum number of bytes returned for one line, which is more than any line that is written. Of a longer
-    /// line, only the end is returned.
+    /// The maximum number of bytes returned for one line, which no written line exceeds. For a longer line, only its
+    /// end is returned.
     private static let maxLineBytes = 8192
     /// The number of bytes read at a time.
     private static let piece: Int64 = 64 << 10

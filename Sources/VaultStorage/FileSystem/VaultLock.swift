@@ -16,14 +16,14 @@ package struct VaultLock: ~Copyable, Sendable {
     private let folder: FileDescriptor
     private let identity: FolderIdentity
 
-    /// The folders that this process has locked. The process id in the lock's file would not tell: in containers that
-    /// share a vault, several processes have the same one.
+    /// The folders that this process has locked. The process id in the lock file does not identify a process, because
+    /// processes in different containers that share a vault may have the same id.
     private static let own = Locked<Set<FolderIdentity>>([])
 
     /// Takes the lock.
     ///
-    /// - Throws: ``VaultError`` with code `owned` if another process holds the lock, which the message names, or if this
-    ///   process holds it already.
+    /// - Throws: ``VaultError`` with code `owned` if another process holds the lock, in which case the message names
+    ///   that process, or if this process already holds it.
     package init(folder path: String) throws {
         let file = try Self.opened(path + "/lock", O_RDWR | O_CREAT)
         // The `/.` makes the system follow a symbolic link, because the vault's path may be one.
@@ -92,14 +92,14 @@ package struct VaultLock: ~Copyable, Sendable {
     }
 }
 
-/// What tells a folder from all others, whatever its path.
+/// Identifies a folder regardless of its path.
 private struct FolderIdentity: Hashable {
     private let device: dev_t
     private let number: ino_t
 
     init(of descriptor: Int32) {
         var status = stat()
-        // A folder that is open always has a status.
+        // `fstat` does not fail for an open folder.
         _ = unsafe fstat(descriptor, &status)
         (device, number) = (status.st_dev, status.st_ino)
     }

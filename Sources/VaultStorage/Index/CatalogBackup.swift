@@ -32,7 +32,7 @@ package final class CatalogBackup: Sendable {
         self.fileSystem = fileSystem
     }
 
-    /// Whether the file lacks changes.
+    /// Whether there are changes that the file does not contain yet.
     var isBehind: Bool { state.withLock { $0.changes > 0 } }
 
     func noteChanges(_ count: Int = 1) { state.withLock { $0.changes += count } }
@@ -108,7 +108,7 @@ package final class CatalogBackup: Sendable {
             let backup = try DatabaseQueue(path: path, configuration: configuration)
             defer { try? backup.close() }
             return try backup.writeWithoutTransaction { db in
-                // A row with an impossible value must not keep other rows out of the backup.
+                // A row with an invalid value must not keep other rows out of the backup.
                 try db.execute(sql: "PRAGMA ignore_check_constraints = ON")
                 // These writes need not survive a crash, because the file is synced once it is complete, and
                 // discarded otherwise.
@@ -141,12 +141,11 @@ package final class CatalogBackup: Sendable {
 
     /// Copies the index rows that belong in a backup.
     ///
-    /// If a row has an impossible value, the row is copied with that value left empty, so that it does not open. If the
+    /// If a row has an invalid value, the row is copied with that value left empty, so that it does not open. If the
     /// row were left out, it would count as deleted.
     private static func copyTables(now: Int64, _ db: Database) throws {
-        // A row without a possible id is left out, because nothing can refer to it and it would only keep other rows
-        // from being restored. SQLite assumes that a NOT NULL column is never null, so the conditions check types
-        // instead.
+        // A row without a valid id is left out, because nothing can refer to it and it would only keep other rows from
+        // being restored. SQLite assumes that a NOT NULL column is never null, so the conditions check types instead.
         let rows = [
             "generation": """
             SELECT \(GenerationRow.corrected) FROM vaultIndex.generation WHERE \(GenerationRow.isPossible)

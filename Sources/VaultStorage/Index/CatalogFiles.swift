@@ -120,8 +120,8 @@ struct CatalogFiles: Sendable {
     /// previous copy is missing or is no better, it is replaced with a duplicate of the new one.
     ///
     /// - Parameters:
-    ///   - forgetting: whether to replace the previous copy with the new one in any case, so that nothing erased
-    ///     remains.
+    ///   - forgetting: whether to replace the previous copy with the new one even if it is usable, so that nothing
+    ///     erased remains.
     ///   - unread: the copies that could not be read when the new one was written. Such a copy is kept, because its
     ///     contents may be nowhere else. If neither could be read, only the previous one is kept.
     func put(_ temporary: String, forgetting: Bool, unread: Set<String> = [], _ fileSystem: any FileSystem) throws {

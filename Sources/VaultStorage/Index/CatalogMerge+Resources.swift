@@ -117,7 +117,7 @@ extension CatalogMerge {
         ).compactMap { RepresentationID($0) }.filter { try index.representations.opens($0, of: former, catalog) }
     }
 
-    /// Returns whether one of the representations now belongs to another resource, under whose key it opens.
+    /// Returns whether one of the representations now belongs to another resource and opens under that resource's key.
     private func areOthers(_ representations: [RepresentationID], than id: ResourceID) throws -> Bool {
         try representations.contains { representation in
             guard let owner = try RepresentationRow.fetch(representation, db)?.resource, owner != id,

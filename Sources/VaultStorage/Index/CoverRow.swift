@@ -25,7 +25,7 @@ enum CoverRow {
     /// The maximum size of a sealed picture, in bytes.
     static let maxBytes = padded(ResourceMetadata.maxCoverBytes + lengthBytes) + SealedValue.overhead
 
-    /// The SQL condition that a row holds possible values.
+    /// The SQL condition that a row holds valid values.
     static let isPossible =
         "(\(PlainColumn.isID("resource")) AND \(PlainColumn.isSealed("picture", upTo: maxBytes)))"
 

@@ -58,7 +58,7 @@ package struct GenerationRows {
         }
     }
 
-    /// Adds rows for generations that are being retired and have none, marked as such.
+    /// Adds rows, marked as being retired, for generations that are being retired and have no row.
     ///
     /// Either their retirement was interrupted, or their rows were lost. In the latter case, resource keys that are
     /// only in the backup are restored under these generations, and rewrapped before the generations are destroyed.
@@ -124,7 +124,7 @@ package struct GenerationRows {
 
     /// Returns the generations that a resource key may name, in ascending order, and those that are being retired.
     package func generations() throws -> (all: [Int], retiring: [Int]) {
-        // Rows with an impossible number are left out, because they name no generation.
+        // Rows with an invalid number are left out, because they name no generation.
         let rows = try index.read { db in try GenerationRow.fetchAll(db) }
         return (rows.map(\.number), rows.filter(\.isRetiring).map(\.number))
     }
@@ -165,7 +165,7 @@ package struct GenerationRows {
     }
 }
 
-/// How much a generation is used, judged by the keys that it wraps.
+/// How much a generation is used, measured by the keys that it wraps.
 package struct GenerationUsage: Hashable, Sendable {
     /// The number of resources that have a key wrapped by the generation.
     package var resources = 0

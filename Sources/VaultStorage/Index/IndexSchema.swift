@@ -261,20 +261,19 @@ enum IndexError {
 
 /// The values that the index's plain columns may hold.
 ///
-/// No tag protects these columns. A number is checked against its bounds when it is read, and a row with an impossible
+/// No tag protects these columns. A number is checked against its bounds when it is read, and a row with an invalid
 /// value counts as damaged.
 enum PlainColumn {
-    /// The possible numbers of keys and generations: from 1 to the maximum of the u32 that holds them in associated
-    /// data.
+    /// The valid numbers of keys and generations: from 1 to the maximum of the u32 that holds them in associated data.
     static let numbers = 1...Int(UInt32.max)
     /// The revisions that a keyring file can hold.
     static let revisions = 0...ContentInformation.maxBytes
-    /// The possible hours, in seconds since 1970. They extend to the end of the year 9999.
+    /// The valid hours, in seconds since 1970. They extend to the end of the year 9999.
     static let hours: ClosedRange<Int64> = 0...253_402_297_200
 
     /// Returns the hour in which a moment lies, as a column stores it.
     ///
-    /// The moment is clamped, so that a clock that is far off creates no impossible row.
+    /// The moment is clamped, so that a clock that is far off creates no invalid row.
     static func hour(of moment: Int64) -> Int64 {
         let seconds = min(max(moment, hours.lowerBound), hours.upperBound)
         return seconds - seconds % 3600
@@ -290,7 +289,7 @@ enum PlainColumn {
         "(typeof(\(column)) = 'integer' AND +\(column) BETWEEN \(range.lowerBound) AND \(range.upperBound))"
     }
 
-    /// The SQL condition that a row of `segment` holds possible values.
+    /// The SQL condition that a row of `segment` holds valid values.
     static let isSegment = """
         (\(isWithin(0...ContentInformation.maxBytes, "segment.start"))
             AND \(isWithin(0...SegmentDescription.maxBytes, "segment.length"))
@@ -299,14 +298,14 @@ enum PlainColumn {
             AND \(isWithin(numbers, "segment.key")) AND segment.state IN ('open', 'closed'))
         """
 
-    /// The SQL condition that a row of `resourceKey` holds possible values.
+    /// The SQL condition that a row of `resourceKey` holds valid values.
     static let isResourceKey = """
         (typeof(resourceKey.resource) = 'blob' AND length(resourceKey.resource) = 32
             AND typeof(resourceKey.wrapped) = 'blob' AND \(isWithin(numbers, "resourceKey.number"))
             AND \(isWithin(numbers, "resourceKey.generation")))
         """
 
-    /// The SQL condition that a row of `resource` has a possible last-access time, so that the resource can be evicted.
+    /// The SQL condition that a row of `resource` has a valid last-access time, so that the resource can be evicted.
     static let hasHour = isWithin(hours, "resource.accessed")
 
     // The following concern sealed values, which may be of any size in a damaged row.
@@ -325,12 +324,12 @@ enum PlainColumn {
             + "THEN \(first).\(column) = \(second).\(column) ELSE FALSE END"
     }
 
-    /// Returns the SQL condition that a column holds a possible id.
+    /// Returns the SQL condition that a column holds a valid id.
     static func isID(_ column: String, byteCount: Int = ResourceKind.byteCount) -> String {
         "(typeof(\(column)) = 'blob' AND length(\(column)) = \(byteCount))"
     }
 
-    /// Returns the SQL condition that a column holds a possible sealed value.
+    /// Returns the SQL condition that a column holds a valid sealed value.
     static func isSealed(_ column: String, upTo maxBytes: Int) -> String {
         "(typeof(\(column)) = 'blob' AND length(\(column)) <= \(maxBytes))"
     }

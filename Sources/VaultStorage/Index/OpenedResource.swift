@@ -14,7 +14,7 @@ struct OpenedResource {
 
     /// Opens a resource.
     ///
-    /// - Throws: `RowDecodingError` or ``VaultError`` with code `integrity` if a value is impossible or does not open.
+    /// - Throws: `RowDecodingError` or ``VaultError`` with code `integrity` if a value is invalid or does not open.
     init(_ row: ResourceRow, _ keyring: Keyring, _ db: Database) throws {
         try self.init(row, try ResourceKeyRow.fetchAll(of: row.id, db), keyring)
     }

@@ -17,7 +17,7 @@ struct PendingErasure: Hashable, Sendable {
         self.number = number
     }
 
-    /// Returns whether the index has the table, which the first vaults lack.
+    /// Returns whether the index has the table, which the oldest vaults lack.
     static func hasTable(_ db: Database) throws -> Bool {
         try IndexSchema.has(IndexSchema.owed, db)
     }
@@ -26,7 +26,7 @@ struct PendingErasure: Hashable, Sendable {
     static func record(_ db: Database) throws {
         // The table may be missing, because the disk may have had no space for it when the owner opened the vault.
         try db.execute(sql: IndexSchema.ifAbsent(IndexSchema.owed))
-        // Whatever number the row has, the new one is small and differs from it.
+        // The new number is small, and differs from the row's present one.
         try db.execute(
             sql: """
                 INSERT INTO owed VALUES ('erasure', 1)
@@ -34,7 +34,7 @@ struct PendingErasure: Hashable, Sendable {
                 """)
     }
 
-    /// Records that this erasure was carried out. If its row was renumbered in the meantime, an erasure stays pending.
+    /// Records that this erasure was carried out. If its row was renumbered since, an erasure stays pending.
     func remove(_ db: Database) throws {
         try db.execute(
             sql: "DELETE FROM owed WHERE what = 'erasure' AND coalesce(CAST(number AS INTEGER), 0) = ?",

@@ -125,7 +125,7 @@ package struct PackRows {
             let part = PackedPart(resource.id, metadata, info, at: place.offset)
         else { throw IndexError.damaged }
         try index.write { db in
-            // A part that has left the pack in the meantime is not written back into it.
+            // A part that has since left the pack is not written back into it.
             guard try PackedPartRow.fetch(part.id, db).contains(where: { $0.pack == place.pack }) else { return }
             try PackedPartRow(part, in: place.pack, under: try metadataKey(ofPack: place.pack, db).secret).insert(db)
         }
@@ -157,7 +157,7 @@ package struct PackRows {
             let sound = try PackedPartRow.fetch(in: pack.id, db).filter {
                 pack.metadata.isPack && $0.open(under: key.secret) != nil
             }
-            // All rows are deleted, even those with impossible values, and then the sound ones are added again.
+            // All rows are deleted, even those with invalid values, and then the sound ones are added again.
             try db.execute(sql: "DELETE FROM packedPart WHERE pack = ?", arguments: [pack.id.data])
             for row in sound { try row.insert(db) }
         }

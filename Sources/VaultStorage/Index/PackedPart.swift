@@ -64,10 +64,10 @@ struct PackedPartRow: Sendable {
     /// The maximum size of a sealed entry, in bytes. No writer writes a larger one.
     static let maxBytes = ResourceRow.maxBytes
 
-    /// The SQL condition that a row holds possible ids.
+    /// The SQL condition that a row holds valid ids.
     static let hasIDs = "(\(PlainColumn.isID("id")) AND \(PlainColumn.isID("pack")))"
 
-    /// The SQL condition that a row holds possible values.
+    /// The SQL condition that a row holds valid values.
     static let isPossible = "(\(hasIDs) AND \(PlainColumn.isSealed("entry", upTo: maxBytes)))"
 
     /// The columns, with an empty entry, which does not open, in place of a missing or oversized one.
@@ -75,7 +75,7 @@ struct PackedPartRow: Sendable {
         id, pack, CASE WHEN \(PlainColumn.isSealed("entry", upTo: maxBytes)) THEN entry ELSE x'' END AS entry
         """
 
-    /// Creates the row; nil if one of its values is impossible.
+    /// Creates the row; nil if one of its values is invalid.
     private init?(_ row: Row) {
         guard let id = (try? row.column("id")).flatMap({ ResourceID($0) }),
             let pack = (try? row.column("pack")).flatMap({ ResourceID($0) }),
@@ -112,13 +112,13 @@ struct PackedPartRow: Sendable {
         return try Row.fetchAll(statement, arguments: [id.data]).compactMap { PackedPartRow($0) }
     }
 
-    /// Returns the row of a file in a pack; nil if there is none, or if its values are impossible.
+    /// Returns the row of a file in a pack; nil if there is none, or if its values are invalid.
     static func fetch(_ id: ResourceID, in pack: ResourceID, _ db: Database) throws -> PackedPartRow? {
         let statement = try db.cachedStatement(sql: "SELECT \(corrected) FROM packedPart WHERE id = ? AND pack = ?")
         return try Row.fetchOne(statement, arguments: [id.data, pack.data]).flatMap { PackedPartRow($0) }
     }
 
-    /// Returns the rows of a pack. Rows with impossible values are left out.
+    /// Returns the rows of a pack. Rows with invalid values are left out.
     static func fetch(in pack: ResourceID, _ db: Database) throws -> [PackedPartRow] {
         guard try hasTable(db) else { return [] }
         return try Row.fetchAll(db, sql: "SELECT \(corrected) FROM packedPart WHERE pack = ?", arguments: [pack.data])
@@ -134,7 +134,7 @@ struct PackedPartRow: Sendable {
         return try Int.fetchOne(db, sql: "SELECT count(*) FROM packedPart WHERE \(isStray)") ?? 0
     }
 
-    /// Returns the number of rows of a pack, including rows with impossible values.
+    /// Returns the number of rows of a pack, including rows with invalid values.
     static func count(in pack: ResourceID, _ db: Database) throws -> Int {
         guard try hasTable(db) else { return 0 }
         let statement = try db.cachedStatement(sql: "SELECT count(*) FROM packedPart WHERE pack = ?")

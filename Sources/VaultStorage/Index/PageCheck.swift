@@ -8,7 +8,7 @@ enum PageCheck {
     /// remain unreported.
     private static let maxFaults = 100_000
 
-    /// Requires that each page can be read. Rows with impossible values are no reason to refuse the database.
+    /// Requires that each page can be read. Rows with invalid values are no reason to refuse the database.
     ///
     /// - Throws: ``VaultError`` with code `integrity` if a page is damaged, `storage` if the disk cannot deliver a page
     ///   at present.

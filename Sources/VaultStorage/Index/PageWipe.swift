@@ -76,8 +76,8 @@ enum PageWipe {
 
     /// Returns the ranges of a page that belong to no cell.
     ///
-    /// Returns no ranges if the page is not part of a tree or its header is impossible. An impossible free block ends
-    /// the search.
+    /// Returns no ranges if the page is not part of a tree or its header is invalid. An invalid free block ends the
+    /// search.
     ///
     /// - Parameters:
     ///   - page: all bytes of the page.

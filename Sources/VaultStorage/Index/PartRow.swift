@@ -41,7 +41,7 @@ enum PartRow {
             db, sql: "SELECT count(DISTINCT resource) FROM part WHERE resource NOT IN (SELECT title FROM part)") ?? 0
     }
 
-    /// The SQL condition that a row of `resource` was only played, although every title that it is a part of is a
+    /// The SQL condition that a row of `resource` was only played, and that every title that it is a part of is a
     /// download or pinned.
     private static let isPlayedOnly = """
         (resource.class = 'cache' AND NOT EXISTS (SELECT 1 FROM part JOIN resource AS owner ON owner.id = part.title

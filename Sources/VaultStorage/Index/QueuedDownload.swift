@@ -46,7 +46,7 @@ package struct QueuedDownload: Sendable {
 
     /// The maximum number of entries in a queue.
     package static let most = 100_000
-    /// The possible positions.
+    /// The valid positions.
     package static let positions = 0...JSONValue.largestInteger
     /// The position of the first entry added to an empty queue. It leaves room before and after it.
     package static let middle: Int64 = 1 << 52
@@ -60,7 +60,7 @@ package struct QueuedDownload: Sendable {
         self.position = position
     }
 
-    /// Creates the entry from its record; nil if a member is missing or impossible.
+    /// Creates the entry from its record; nil if a member is missing or invalid.
     init?(_ id: DownloadID, _ object: JSONObject) {
         do {
             guard let order = DownloadOrder(object), let title = TitleID(try object.string("title")),
@@ -141,7 +141,7 @@ package struct DownloadOrder: Hashable, Sendable {
         "mediaOnly", "fields", "fieldsOrigin", "picture",
     ]
 
-    /// Creates the order from the members of a record; nil if a member is missing or impossible.
+    /// Creates the order from the members of a record; nil if a member is missing or invalid.
     init?(_ object: JSONObject) {
         do {
             url = try object.string("url")

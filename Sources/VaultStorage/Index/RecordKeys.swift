@@ -2,7 +2,7 @@ import GRDB
 import VaultCrypto
 import VaultModel
 
-/// The form of a sealed record, which is recognized by the record's length.
+/// The form of a sealed record, which follows from the record's length.
 enum RecordForm: Hashable, Sendable {
     /// The record is sealed under the record key of a generation, whose number is in the record's first four bytes.
     case generation(Int)

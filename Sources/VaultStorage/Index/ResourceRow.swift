@@ -3,9 +3,9 @@ import GRDB
 import VaultCrypto
 import VaultModel
 
-/// A row of `resource`. A value is nil if it is impossible or was not selected.
+/// A row of `resource`. A value is nil if it is invalid or was not selected.
 ///
-/// Each value is checked independently, so that a resource without a possible key can still be evicted or removed.
+/// Each value is checked independently, so that a resource without a valid key can still be evicted or removed.
 struct ResourceRow: Sendable {
     let id: ResourceID
     /// The number of the key in use.
@@ -21,12 +21,12 @@ struct ResourceRow: Sendable {
     /// The columns, with null in place of metadata that is too large.
     static let columns = "id, key, \(PlainColumn.bounded("metadata", maxBytes)), class, accessed"
 
-    /// The SQL condition that a row holds a possible id.
+    /// The SQL condition that a row holds a valid id.
     static let hasID = PlainColumn.isID("id")
     private static let hasClass = "(typeof(class) = 'text' AND class IN ('pinned', 'download', 'cache'))"
     private static let hasHour = PlainColumn.isWithin(PlainColumn.hours, "accessed")
 
-    /// Corrects impossible classes and hours in place, in the same way as ``corrected(now:)``.
+    /// Corrects invalid classes and hours in place, in the same way as ``corrected(now:)``.
     ///
     /// - Returns: the number of corrected values.
     static func correct(now: Int64, _ db: Database) throws -> Int {
@@ -36,10 +36,10 @@ struct ResourceRow: Sendable {
         return classes + db.changesCount
     }
 
-    /// Returns the columns of a row that may be damaged, with impossible values replaced.
+    /// Returns the columns of a row that may be damaged, with invalid values replaced.
     ///
-    /// An impossible class or hour is corrected, because no key depends on it. An impossible key number is replaced
-    /// with the number of a first key, and impossible metadata with empty metadata.
+    /// An invalid class or hour is corrected, because no key depends on it. An invalid key number is replaced with the
+    /// number of a first key, and invalid metadata with empty metadata.
     static func corrected(now: Int64) -> String {
         """
         id, CASE WHEN \(PlainColumn.isWithin(PlainColumn.numbers, "key")) THEN key ELSE 1 END,
@@ -138,7 +138,7 @@ struct ResourceKeyRow: Hashable, Sendable {
 
     /// Creates the row.
     ///
-    /// - Throws: `RowDecodingError` or ``VaultError`` with code `integrity` if a value is impossible.
+    /// - Throws: `RowDecodingError` or ``VaultError`` with code `integrity` if a value is invalid.
     init(_ row: Row) throws {
         guard let resource = ResourceID(try row.column("resource")) else { throw IndexError.damaged }
         self.resource = resource
@@ -169,7 +169,7 @@ struct ResourceKeyRow: Hashable, Sendable {
 
     /// Returns the next keys that a generation wraps, in order of resource and number, starting after `last`.
     ///
-    /// Rows with impossible values are left out.
+    /// Rows with invalid values are left out.
     static func fetch(
         wrappedBy generation: Int, after last: ResourceKeyRow? = nil, limit: Int, _ db: Database
     ) throws -> [ResourceKeyRow] {
@@ -185,9 +185,9 @@ struct ResourceKeyRow: Hashable, Sendable {
     }
 
     /// Counts the keys that a generation does not wrap, the resources that have them, and those of their rows that hold
-    /// impossible values.
+    /// invalid values.
     ///
-    /// ``fetch(wrappedBy:after:limit:_:)`` returns no row with impossible values.
+    /// ``fetch(wrappedBy:after:limit:_:)`` returns no row with invalid values.
     static func count(
         notWrappedBy generation: Int, _ db: Database
     ) throws -> (keys: Int, resources: Int, impossible: Int) {
@@ -220,7 +220,7 @@ struct ResourceKeyRow: Hashable, Sendable {
     }
 }
 
-/// A row of `representation`. A value is nil if it is impossible.
+/// A row of `representation`. A value is nil if it is invalid.
 struct RepresentationRow: Sendable {
     let id: RepresentationID
     let resource: ResourceID?
@@ -232,16 +232,16 @@ struct RepresentationRow: Sendable {
     /// The columns, with null in place of information that is too large.
     static let columns = "id, resource, state, \(PlainColumn.bounded("info", maxBytes))"
 
-    /// The SQL condition that a row holds possible values.
+    /// The SQL condition that a row holds valid values.
     static let isPossible =
         "(\(PlainColumn.isID("id", byteCount: 16)) AND \(PlainColumn.isID("resource")) "
         + "AND \(PlainColumn.isSealed("info", upTo: maxBytes)))"
 
-    /// The columns of a row that may be damaged. An impossible state is corrected, because no key depends on it.
+    /// The columns of a row that may be damaged. An invalid state is corrected, because no key depends on it.
     static let corrected = "id, resource, CASE WHEN \(hasState) THEN state ELSE 'serving' END, info"
     private static let hasState = "(typeof(state) = 'text' AND state IN ('filling', 'serving', 'superseded'))"
 
-    /// Corrects impossible states in place, in the same way as ``corrected``.
+    /// Corrects invalid states in place, in the same way as ``corrected``.
     ///
     /// - Returns: the number of corrected values.
     static func correct(_ db: Database) throws -> Int {

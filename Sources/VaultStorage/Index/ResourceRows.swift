@@ -27,13 +27,13 @@ package struct ResourceRows {
         return try open(sealed)
     }
 
-    /// Opens a resource; returns nil if anything in its rows does not open or has an impossible value.
+    /// Opens a resource; returns nil if anything in its rows does not open or has an invalid value.
     func opened(_ id: ResourceID, _ db: Database) throws -> OpenedResource? {
         try IndexError.nilIfDamaged { try ResourceRow.fetch(id, db).map { try OpenedResource($0, index.keyring, db) } }
     }
 
     /// Returns whether a resource's keys, its metadata, and the information about the representation that it serves
-    /// exist and open, whatever its plain columns hold.
+    /// exist and open. Its plain columns are not checked.
     ///
     /// - Throws: ``VaultError`` if the rows cannot be read at present. A disk failure or a lack of memory does not
     ///   count as damage.
@@ -83,7 +83,7 @@ package struct ResourceRows {
     ///
     /// - Throws: ``VaultError`` with code `integrity` if the rows do not open.
     func open(_ sealed: SealedResource) throws -> StoredResource {
-        // An impossible value makes only its own resource count as damaged, not the whole page.
+        // An invalid value makes only its own resource count as damaged, not the whole page.
         try IndexError.translating {
             guard !sealed.isDamaged else { throw IndexError.damaged }
             let opened = try OpenedResource(sealed.row, sealed.keys, index.keyring)
@@ -325,7 +325,7 @@ package struct ResourceRows {
         }
     }
 
-    /// Corrects impossible values in the plain columns on which no key depends.
+    /// Corrects invalid values in the plain columns on which no key depends.
     ///
     /// - Returns: the number of corrected values.
     func correctPlainColumns() throws -> Int {

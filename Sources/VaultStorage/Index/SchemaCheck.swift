@@ -82,7 +82,7 @@ enum SchemaCheck {
         }
     }
 
-    /// Returns the words of a statement, whatever its spacing.
+    /// Returns the words of a statement, ignoring its spacing.
     ///
     /// Quotes around the names of the vault's tables are dropped, because SQLite quotes the name of a renamed table.
     /// All other quotes are kept, because a word can have another meaning without its quotes.

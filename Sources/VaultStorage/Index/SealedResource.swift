@@ -12,11 +12,11 @@ package struct SealedResource: Sendable {
     private(set) var representations: [RepresentationID: RepresentationRow] = [:]
     private(set) var segments: [RepresentationID: [SegmentDescription]] = [:]
     private(set) var badBlocks: [SegmentID: Set<Int>] = [:]
-    /// Whether one of the rows for its keys or bad blocks holds an impossible value.
+    /// Whether one of the rows for its keys or bad blocks holds an invalid value.
     private(set) var isDamaged = false
 
     package var id: ResourceID { row.id }
-    /// The resource's class; nil if the row has an impossible one.
+    /// The resource's class; nil if the row has an invalid one.
     package var resourceClass: ResourceClass? { row.resourceClass }
 
     /// The maximum number of resources whose rows one statement reads.

@@ -42,7 +42,7 @@ struct SealedTable: Sendable {
 
     // MARK: SQL
 
-    /// The SQL condition that a row holds possible values.
+    /// The SQL condition that a row holds valid values.
     var isPossible: String { isPossible() }
 
     /// Returns the same condition for a table under an alias.
@@ -51,13 +51,12 @@ struct SealedTable: Sendable {
         return "(\(hasID(alias)) AND \(PlainColumn.isSealed(record, upTo: maxBytes)))"
     }
 
-    /// Returns the SQL condition that a row holds a possible id.
+    /// Returns the SQL condition that a row holds a valid id.
     func hasID(_ alias: String? = nil) -> String {
         PlainColumn.isID(alias.map { "\($0).id" } ?? "id", byteCount: idByteCount)
     }
 
-    /// The columns of a row that may be damaged, with an empty record, which does not open, in place of an impossible
-    /// one.
+    /// The columns of a row that may be damaged, with an empty record, which does not open, in place of an invalid one.
     var corrected: String { "id, CASE WHEN \(isPossible) THEN \(column) ELSE x'' END" }
 
     /// The SQL condition that selects the row of an id, which is the condition's only argument.
@@ -169,8 +168,8 @@ struct SealedTable: Sendable {
 
     /// Opens rows as ``open(_:_:_:)`` does, and returns what `make` returns for each of them.
     ///
-    /// - Parameter make: receives the id and the members of a row that opens. It returns nil if they are not a record of
-    ///   this table.
+    /// - Parameter make: receives the id and the members of a row that opens. It returns nil if they are not a record
+    ///   of this table.
     /// - Returns: the records, and the number of rows that do not open or are not records.
     func records<Record>(
         _ keys: RecordKeys, _ db: Database, _ make: ([UInt8], JSONObject) throws -> Record?
@@ -187,7 +186,7 @@ struct SealedTable: Sendable {
     /// Returns the number of rows that do not open or are not records of this table.
     func unreadableCount(_ keys: RecordKeys, _ db: Database) throws -> Int { try open(keys, db, isRecord) }
 
-    /// Returns the number of rows, including rows with impossible values.
+    /// Returns the number of rows, including rows with invalid values.
     func rowCount(_ db: Database) throws -> Int {
         try exists(db) ? Int.fetchOne(db, sql: "SELECT count(*) FROM \(name)") ?? 0 : 0
     }

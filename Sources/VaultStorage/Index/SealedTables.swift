@@ -27,7 +27,7 @@ extension SealedTable {
         idByteCount: DownloadKind.byteCount, maxBytes: 1 << 20, maxCount: 2 * QueuedDownload.most,
         tooLarge: "the request fields of a download are too long; leave some out",
         isRecord: { id, members in DownloadID(bytes: id).flatMap { QueuedDownload($0, members) } != nil })
-    /// The lists of titles that the vault follows.
+    /// The feeds and lists of titles that the vault follows.
     static let subscriptions = SealedTable(
         name: "subscription", title: "subscriptions", statement: IndexSchema.subscription,
         idByteCount: SubscriptionKind.byteCount, maxBytes: 1 << 20, maxCount: 2 * Subscription.maxCount,
@@ -45,7 +45,7 @@ extension SealedTable {
         maxBytes: 16 << 10, maxCount: 1_000_000, isOfResource: true,
         tooLarge: "the title is shared with too many viewers; share it with fewer",
         isRecord: { TitleShare($1) != nil })
-    /// How far titles were played: one row for each viewer, and one for the owner under the vault's id.
+    /// The playback positions: one row for each viewer, and one for the owner under the vault's id.
     static let positions = SealedTable(
         name: "position", title: "positions of viewers", statement: IndexSchema.position,
         idByteCount: ViewerKind.byteCount, maxBytes: 1 << 20, maxCount: 2 * Viewer.maxCount,

@@ -2,15 +2,15 @@ import Foundation
 import GRDB
 import VaultModel
 
-/// A row of `segment` as it is stored, possibly with impossible values.
+/// A row of `segment` as it is stored, possibly with invalid values.
 struct SegmentRow: Sendable {
     let id: SegmentID
-    /// The segment that the row describes; nil if the row's values are impossible. The row's range then counts as a
-    /// gap, so that wrong bytes are never served.
+    /// The segment that the row describes; nil if the row's values are invalid. The row's range then counts as a gap,
+    /// so that wrong bytes are never served.
     let description: SegmentDescription?
     /// Whether the segment is still being written.
     let isOpen: Bool
-    /// The range of bytes that the row states; nil if that range is impossible.
+    /// The range of bytes that the row states; nil if that range is invalid.
     let range: ByteRange?
 
     /// Creates the row; nil if its id is invalid.
@@ -46,7 +46,7 @@ struct SegmentRow: Sendable {
 
     // MARK: Reading
 
-    /// Returns the segments that a condition selects, without rows that hold impossible values.
+    /// Returns the segments that a condition selects, without rows that hold invalid values.
     ///
     /// - Parameter condition: the SQL text that follows `WHERE`, including the order and the limit.
     static func segments(
@@ -58,13 +58,13 @@ struct SegmentRow: Sendable {
         return try Row.fetchAll(statement, arguments: arguments).compactMap { (try? SegmentRow($0))?.description }
     }
 
-    /// Returns the segments of all representations of a resource, without rows that hold impossible values.
+    /// Returns the segments of all representations of a resource, without rows that hold invalid values.
     static func segments(of resource: ResourceID, _ db: Database) throws -> [SegmentDescription] {
         try segments(
             where: "representation IN (SELECT id FROM representation WHERE resource = ?)", [resource.data], db)
     }
 
-    /// Returns the segments of a representation, without rows that hold impossible values.
+    /// Returns the segments of a representation, without rows that hold invalid values.
     static func segments(of representation: RepresentationID, _ db: Database) throws -> [SegmentDescription] {
         try segments(where: "representation = ?", [representation.data], db)
     }

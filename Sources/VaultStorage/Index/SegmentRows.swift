@@ -143,8 +143,8 @@ package struct SegmentRows {
             let times = try old.compactMap { segment in
                 try Int64.fetchOne(
                     db,
-                    // An impossible last-access time is no reason to refuse the segment, because it says nothing about
-                    // the bytes.
+                    // An invalid last-access time is no reason to refuse the segment, because it says nothing about the
+                    // bytes.
                     sql: """
                         SELECT coalesce(CAST(accessed AS INTEGER), 0) FROM segment
                         WHERE id = ? AND length = ? AND state = 'closed'

@@ -34,7 +34,7 @@ extension StoredResource {
     /// The title id that people use for the resource; nil for a file in a pack.
     package var titleID: TitleID? { place == nil ? metadata.keptID ?? TitleID(of: id) : nil }
 
-    /// Whether the row of the serving representation is missing, so that nothing of the resource counts as held.
+    /// Whether the row of the serving representation is missing, so that none of the resource counts as held.
     package var lacksServing: Bool { place == nil && metadata.serving != nil && serving == nil }
 
     /// Returns the same resource with another serving representation.

@@ -46,7 +46,7 @@ package struct TitleCompleteness {
     ///
     /// A title whose rows do not open is left unchanged, because it cannot be listed, either.
     ///
-    /// - Parameter isEverything: whether nothing of the resource is held any more. If the resource is a title, it then
+    /// - Parameter isEverything: whether none of the resource is held any more. If the resource is a title, it then
     ///   counts as holding nothing, even if it shares bytes with other titles.
     func noteLoss(
         of bytes: Int64, from resource: ResourceID, isEverything: Bool = false, _ db: Database

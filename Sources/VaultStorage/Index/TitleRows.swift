@@ -153,7 +153,7 @@ package struct TitleRows {
         }
     }
 
-    /// Returns the number of missing and surplus `part` rows for a resource, judged by the titles that it names.
+    /// Returns the number of missing and surplus `part` rows for a resource, compared with the titles that it names.
     package func wrongLinks(of id: ResourceID) throws -> Int {
         try index.read { db in
             let (missing, extra) = try linkErrors(of: id, db)

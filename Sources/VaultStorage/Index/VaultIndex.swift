@@ -75,8 +75,8 @@ package final class VaultIndex: Sendable {
 
     /// Opens an index, and checks that the keyring belongs to this vault and is not an older one.
     ///
-    /// A reader needs no free space on the disk (see ``nameForFullDisk(_:)``), and no writable folder if the last owner
-    /// closed the index (see ``nameForReadOnlyFolder(_:)``).
+    /// A reader needs no free disk space (see ``nameForFullDisk(_:)``), nor a writable folder if the last owner closed
+    /// the index (see ``nameForReadOnlyFolder(_:)``).
     package static func open(
         at path: String, keyring: Keyring, readOnly: Bool, now: @escaping @Sendable () -> Int64 = WallClock.now
     ) throws -> VaultIndex {

@@ -4,7 +4,7 @@ import VaultCrypto
 import VaultModel
 
 /// The row of `vault`, which identifies the keyring that the vault needs and holds the sealed settings. A value is nil
-/// if it is impossible.
+/// if it is invalid.
 struct VaultRow: Sendable {
     let id: VaultID?
     /// The highest revision of the keyring that the index has recorded.
@@ -57,12 +57,12 @@ struct VaultRow: Sendable {
             .foreignKeyring, "the keyring belongs to another vault; use the one this vault was created with")
     }
 
-    /// Returns whether the vault to which a keyring belongs can have reached the recorded revision.
+    /// Returns whether a vault with this keyring can have reached the recorded revision.
     func isRevisionPossible(for keyring: Keyring) -> Bool {
         keyringRevision.map { $0 <= keyring.revision + VaultIndex.maxRevisionLead } ?? false
     }
 
-    /// Returns the number of the locator that a database names; nil if the number is impossible.
+    /// Returns the number of the locator that a database names; nil if the number is invalid.
     static func locator(of schema: String = "main", _ db: Database) throws -> Int? {
         try Row.fetchOne(db, sql: "SELECT locator FROM \(schema).vault LIMIT 1").flatMap { row in
             try? row.column("locator", in: PlainColumn.numbers)
@@ -140,13 +140,13 @@ struct GenerationRow: Sendable {
     let number: Int
     let isRetiring: Bool
 
-    /// The SQL condition that a row holds a possible number.
+    /// The SQL condition that a row holds a valid number.
     static let isPossible = PlainColumn.isWithin(PlainColumn.numbers, "number")
 
     /// The columns of a row that may be damaged. An unknown state does not count as retiring.
     static let corrected = "number, CASE WHEN state = 'retiring' THEN state ELSE 'active' END"
 
-    /// Creates the row; nil if no generation can have its number.
+    /// Creates the row; nil if its number is out of range.
     init?(_ row: Row) {
         guard let number = try? row.column("number", in: PlainColumn.numbers) else { return nil }
         self.number = number
@@ -154,7 +154,7 @@ struct GenerationRow: Sendable {
         isRetiring = (try? row.column("state") as String) == "retiring"
     }
 
-    /// Returns all rows with possible numbers, in ascending order.
+    /// Returns all rows with valid numbers, in ascending order.
     static func fetchAll(_ db: Database) throws -> [GenerationRow] {
         try Row.fetchAll(db, sql: "SELECT * FROM generation ORDER BY number").compactMap(GenerationRow.init)
     }

@@ -10,7 +10,7 @@ struct NetworkMembers: Sendable {
     /// Whether the members must be written to their row.
     private(set) var isChanged = false
 
-    /// The names of all these members.
+    /// The names of these members.
     static let names: Set = [
         "proxy", "proxyFor", "proxyFromEnvironment", "authorities", "userAgent", "addressFamily", "headers", "cookies",
         "clientCertificates",

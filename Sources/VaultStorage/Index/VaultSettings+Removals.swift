@@ -1,6 +1,6 @@
 package import VaultModel
 
-/// A recently removed title, of which links that were created before its removal fetch nothing.
+/// A recently removed title, which links created before its removal do not fetch.
 ///
 /// This value contains only keyed hashes, so it reveals no more about a shredded title than the title's receipt does.
 package struct RemovedTitle: Hashable, Sendable {
@@ -9,7 +9,7 @@ package struct RemovedTitle: Hashable, Sendable {
     /// The first eight bytes of each removed resource's id. The title's own resource comes first, then the parts that
     /// were removed with it.
     package let ids: [UInt64]
-    /// The time until which links fetch nothing of the title, in seconds since 1970.
+    /// The time until which links do not fetch the title, in seconds since 1970.
     package let end: Int64
 
     package init(title: TitleID, ids: [UInt64], end: Int64) { (self.title, self.ids, self.end) = (title, ids, end) }

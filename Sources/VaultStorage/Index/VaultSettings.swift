@@ -123,7 +123,7 @@ extension VaultSettings {
 
 // The last verification of the whole vault.
 extension VaultSettings {
-    /// When the whole vault was last verified, and with which result; nil if it never was.
+    /// When the whole vault was last verified, and what the result was; nil if it never was.
     package var verification: VerificationRecord? {
         get {
             guard let record = members["verified"].flatMap({ try? JSONObject($0, name: "verified") }),

@@ -11,8 +11,8 @@ package enum KeyringFile {
             while true {
                 let file = try fileSystem.open(path, writable: false)
                 let bytes = try file.contents(atMost: KeyringDocument.maxBytesRead)
-                // A file that has lost its name has been replaced, and may have been overwritten while it was read.
-                // Read the file that took its place.
+                // A file without a name has been replaced, and may have been overwritten while it was read. Read its
+                // replacement.
                 if try file.isLinked() { return bytes }
             }
         } catch {

@@ -180,7 +180,7 @@ struct EvictionQueue {
         isFresh = true
     }
 
-    /// Moves past the first resource, because it was chosen or is not to be evicted in this search.
+    /// Moves past the first resource, because it was chosen or must not be evicted in this search.
     mutating func pass() {
         if let first = waiting.popFirst() { passed.insert(first.resource) }
     }

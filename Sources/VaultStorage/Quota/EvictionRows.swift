@@ -66,7 +66,7 @@ package struct EvictionRows {
         (try? index.resources.find(id, db))?.metadata.hasMode != true
     }
 
-    /// Returns a resource as a candidate for eviction; nil if it is gone or its row has an impossible value.
+    /// Returns a resource as a candidate for eviction; nil if it is gone or its row has an invalid value.
     func candidate(_ id: ResourceID) throws -> EvictionPlan.Candidate? {
         try index.read { db in try Self.candidate(id, db) }
     }

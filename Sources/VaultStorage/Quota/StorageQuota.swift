@@ -190,7 +190,7 @@ package final class StorageQuota: Sendable {
     /// Creates the reserve, if there is space for it. It is given up when the disk is full.
     package func keepReserve() { if isOwner { reserve.keep() } }
 
-    /// Runs work on the index. If the disk is full, evicts something and tries once more.
+    /// Runs work on the index. If the disk is full, evicts something and tries again once.
     ///
     /// - Parameter isVital: whether to give up the reserve first, because the work frees space or nothing works without
     ///   it.

@@ -59,8 +59,7 @@ struct BackupRestore {
 
     /// Copies the vault's own row.
     ///
-    /// A revision or locator with an impossible value is corrected from the keyring, because nothing would open with
-    /// it.
+    /// A revision or locator with an invalid value is corrected from the keyring, because nothing would open with it.
     ///
     /// - Returns: whether the settings did not open and were therefore replaced with those of a new vault.
     private func copyVault(_ db: Database) throws -> Bool {
@@ -87,10 +86,10 @@ struct BackupRestore {
         return opening == nil
     }
 
-    /// Copies the rows with possible ids.
+    /// Copies the rows with valid ids.
     ///
-    /// An impossible class, hour or state is corrected, because no key depends on it. Any other impossible value is
-    /// left empty and its row kept: another catalog may have the value, but a restore fills only rows that exist.
+    /// An invalid class, hour or state is corrected, because no key depends on it. Any other invalid value is left
+    /// empty and its row kept: another catalog may have the value, but a restore fills only rows that exist.
     private func copyRows(now: Int64, _ db: Database) throws {
         try db.execute(
             sql: """

@@ -30,7 +30,7 @@ package final class IndexRebuild: Sendable {
         package var areSettingsLost = false
     }
 
-    /// The changes to files that are made once the new index is in place.
+    /// The file changes to make once the new index is in place.
     private struct Work {
         var cuts: [SegmentDescription] = []
         var aside: [(name: String, byte: UInt8)] = []
@@ -259,7 +259,7 @@ package final class IndexRebuild: Sendable {
         }
     }
 
-    // MARK: Putting it in place
+    // MARK: Installation
 
     /// Puts the new index in place, keeps the old one as `index.sqlite.damaged`, and releases the lock.
     package func finish() throws -> Counts {
@@ -296,7 +296,7 @@ package final class IndexRebuild: Sendable {
         try Self.putInPlace(path, in: folder, fileSystem)
     }
 
-    /// Puts a complete index in the place of the old one, which is kept as `index.sqlite.damaged`.
+    /// Replaces the old index with a complete new one, and keeps the old one as `index.sqlite.damaged`.
     private static func putInPlace(_ path: String, in folder: String, _ fileSystem: any FileSystem) throws(FileFailure)
     {
         let damaged = path + ".damaged"

@@ -55,7 +55,7 @@ package struct UnindexedFiles {
         return nil
     }
 
-    /// Moves files out of the quarantine if they belong to a resource that opens, and have bytes that no other segment
+    /// Moves files out of the quarantine if they belong to a resource that opens, and hold bytes that no other segment
     /// holds.
     ///
     /// The resource's rows may have been restored since the file was quarantined. As with every file without a row, the

@@ -260,16 +260,16 @@ extension VerificationRows {
     }
 }
 
-/// A segment's row in the index, as stored. Its values may be impossible.
+/// A segment's row in the index, as stored. Its values may be invalid.
 package struct StoredSegment: Sendable {
     package let id: SegmentID
-    /// The segment that the row describes; nil if its numbers are impossible.
+    /// The segment that the row describes; nil if its numbers are invalid.
     package let description: SegmentDescription?
     /// Whether the segment was still being written when the row was read.
     package let isOpen: Bool
     /// The blocks whose tag failed earlier.
     package let badBlocks: Set<Int>
-    /// The range of bytes that the row states; nil if that is impossible, too.
+    /// The range of bytes that the row states; nil if that is invalid, too.
     package let range: ByteRange?
 
     /// The position after which the next page of a representation's segments begins.

@@ -57,7 +57,7 @@ package final class SegmentReader: Sendable {
     ///   contents of `output` are then meaningless.
     /// - Precondition: `output` has exactly as many bytes as `range`, and `range` is within the segment.
     /// - Throws: ``SegmentFailure/badBlock(_:)`` or ``SegmentFailure/unreadable(_:)``; `output` then holds verified
-    ///   bytes up to the block that failed, and nothing of that block.
+    ///   bytes up to the block that failed, and none from that block.
     package func open(
         _ range: ByteRange, of segment: SegmentDescription, into output: UnsafeMutableRawBufferPointer,
         mayWait: Bool = true

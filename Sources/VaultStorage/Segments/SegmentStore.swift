@@ -120,7 +120,7 @@ package struct FolderSegmentStore: SegmentStore {
     }
 }
 
-/// The reason why bytes of a segment are unavailable. Each reason has its own consequence.
+/// The reason why bytes of a segment are unavailable.
 package enum SegmentFailure: Error, Sendable {
     /// There is no file, so the whole segment is a gap.
     case missing

@@ -9,7 +9,7 @@ package struct Recovery {
 
     /// Finishes what the last owner left unfinished, as far as the disk has space for it.
     ///
-    /// Held bytes can be played in any case, and the next owner finishes the rest.
+    /// Held bytes can be played even if this fails, and the next owner finishes the rest.
     func run() throws {
         let steps: [() throws -> Void] = [
             store.index.database.catchUp, { try GenerationRows(store.index).restoreRetiring() },
@@ -60,7 +60,7 @@ package struct Recovery {
                 try SegmentRows(store.index).commit(segment, closed: true, fetched: 0)
             }
         } catch let error as VaultError where error.code == .integrity {
-            // Another segment holds these bytes by now.
+            // Another segment now holds these bytes.
             try abandonUnrecoverable(segment.id)
         }
     }

@@ -61,7 +61,7 @@ final class SegmentRemoval: Sendable {
             last = end
             stillListed += try removeFiles(of: page).stillListed
         }
-        // If the index could not be written before, there may be space for the write by now.
+        // If the index could not be written before, there may be space for the write now.
         if !stillListed.isEmpty { try? SegmentRows(index).forgetPendingDeletions(stillListed) }
     }
 

@@ -173,7 +173,7 @@ package struct SegmentTable {
         try invalidate(segment.id, size: segment.diskSize, for: failure)
     }
 
-    /// Records a failure to read a segment whose row has impossible numbers.
+    /// Records a failure to read a segment whose row has invalid numbers.
     ///
     /// The space of its file stays counted until the vault is opened again.
     package func invalidate(_ id: SegmentID, size: Int64 = 0, for failure: SegmentFailure) throws {
@@ -239,6 +239,6 @@ extension SegmentWriter {
     /// Makes the whole blocks durable and commits them.
     package mutating func checkpoint(in store: VaultStore) throws { try store.segments.checkpoint(&self) }
 
-    /// Stops starting writeback early: a pack is synced so often that the syncs suffice.
+    /// Stops starting writeback early, because a pack is synced often enough without it.
     package mutating func leaveWritebackToSyncs() { startsWriteback = false }
 }

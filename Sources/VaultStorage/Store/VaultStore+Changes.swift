@@ -7,7 +7,7 @@ extension VaultStore {
 
     /// Changes rows of the index in one transaction, and counts the changes as not yet in `catalog.backup`.
     ///
-    /// If the disk is full, it evicts something that was only played, and tries once more.
+    /// If the disk is full, it evicts something that was only played, and tries again once.
     ///
     /// - Parameters:
     ///   - count: the number of changes.
@@ -39,7 +39,7 @@ extension VaultStore {
         return try withDiskSpace(orReserve: isVital) { try body(index) }
     }
 
-    /// Runs work on the index. If the disk is full, evicts something and tries once more.
+    /// Runs work on the index. If the disk is full, evicts something and tries again once.
     ///
     /// - Parameter isVital: whether to give up the reserve first, because the work frees space or nothing works without
     ///   it.
@@ -91,7 +91,7 @@ extension VaultStore {
 
     /// Runs a commit that includes the count of fetched bytes.
     func countingFetched(_ commit: (Int64) throws -> Void) throws {
-        // The count is in a row that the backup has, too, so the backup is now behind.
+        // The backup also has the row with this count, so the backup is now out of date.
         if try fetched.recording(commit) { noteChange() }
     }
 

@@ -95,7 +95,7 @@ package final class VaultStore: Sendable {
             return VaultError(
                 .storage, "this user cannot read the folder \(folder); run this as the vault's owner")
         } catch {
-            // The path does not exist, or does not lead to a folder.
+            // The path does not exist, or is not a folder.
         }
         guard hasLostIndex(at: folder, fileSystem: fileSystem) else {
             return VaultError(

@@ -18,7 +18,7 @@ package struct CoverRows {
         try resource.metadata.cover != nil && picture(of: resource) == nil
     }
 
-    /// Sets the picture of a title, replacing the previous one, or removes it.
+    /// Sets, replaces or removes the picture of a title.
     ///
     /// A picture that is removed or replaced is also erased from the index's log and from `catalog.backup` within a
     /// minute.

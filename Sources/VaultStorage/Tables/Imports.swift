@@ -4,13 +4,13 @@ package import VaultModel
 
 /// Imports: titles that are stored from a file.
 ///
-/// Until all of a file is stored, the index has no rows for it except its segments' ids among the pending deletions. For
-/// this reason nothing of the file can be listed or read, the next owner removes what a killed owner left behind, and
-/// the file's key exists only in memory. One transaction then adds all rows.
+/// Until all of a file is stored, the index has no rows for it except its segments' ids among the pending deletions.
+/// For this reason, no part of the file can be listed or read, the next owner removes what a killed owner left behind,
+/// and the file's key exists only in memory. One transaction then adds all rows.
 package struct Imports {
     let store: VaultStore
 
-    /// Begins an import: returns the resource with a representation of which nothing is stored yet. Writes nothing.
+    /// Begins an import: returns the resource with a new, empty representation. Writes nothing.
     ///
     /// - Parameters:
     ///   - metadata: the resource's metadata, which is used if the vault does not have the resource.
@@ -84,7 +84,7 @@ package struct Imports {
     ///   - imported: the resource with the imported representation, all of which is durable.
     ///   - change: changes the metadata of the resource.
     /// - Returns: the resource as it is afterwards.
-    /// - Throws: ``VaultError`` with code `inUse` if bytes of the resource are held by now, or `diskFull` or `storage`
+    /// - Throws: ``VaultError`` with code `inUse` if bytes of the resource are already held, or `diskFull` or `storage`
     ///   if the rows cannot be written.
     package func finish(
         _ imported: StoredResource, _ change: (inout ResourceMetadata) -> Void
@@ -111,7 +111,7 @@ package struct Imports {
         if let known = try store.index.resources.find(id) { try Self.requireNothingHeld(of: known) }
     }
 
-    /// Returns the error for an import of a title of which bytes are already held.
+    /// Returns the error for an import of a title that already has held bytes.
     package static func alreadyHeld(_ bytes: Int64, isWhole: Bool) -> VaultError {
         VaultError(
             .inUse,
@@ -123,7 +123,7 @@ package struct Imports {
 
     // MARK: Rows
 
-    /// Adds all rows of an import in one transaction, replacing the rows of a resource of which nothing is held.
+    /// Adds all rows of an import in one transaction, replacing the rows of a resource that has no held bytes.
     private func enter(
         _ imported: StoredResource, now: Int64, _ change: (inout ResourceMetadata) -> Void
     ) throws -> StoredResource {

@@ -12,6 +12,6 @@ extension VaultStore {
     package var covers: CoverRows { CoverRows(store: self) }
     /// The tokens, sessions and named links that the vault has issued.
     package var grants: GrantRows { GrantRows(store: self) }
-    /// The viewers, the titles shared with them, and how far they have played them.
+    /// The viewers, the titles shared with them, and their playback positions.
     package var viewers: ViewerRows { ViewerRows(store: self) }
 }

@@ -2,7 +2,7 @@ import GRDB
 import VaultCrypto
 package import VaultModel
 
-/// A vault's viewers, the titles shared with them, and how far they have played them, according to the index.
+/// A vault's viewers, the titles shared with them, and their playback positions, according to the index.
 package struct StoredViewers: Sendable {
     package var viewers: [Viewer] = []
     /// The viewers with whom each title is shared, by the title's resource id.
@@ -16,7 +16,7 @@ package struct StoredViewers: Sendable {
     package init() {}
 }
 
-/// The rows of the viewers, of the titles shared with them, and of how far they have played them.
+/// The rows of the viewers, of the titles shared with them, and of their playback positions.
 package struct ViewerRows {
     let store: VaultStore
 
