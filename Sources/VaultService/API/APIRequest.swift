@@ -16,7 +16,7 @@ struct APIRequest: Sendable {
     /// Whether the token of the request is still valid.
     private let isAllowed: @Sendable () -> Bool
 
-    /// The error if a request's token stopped being valid while the body was arriving.
+    /// The error thrown if a request's token stopped being valid while the body was arriving.
     struct TokenEnded: Error {}
 
     init(_ request: Request, to endpoint: Endpoint, isAllowed: @escaping @Sendable () -> Bool = { true }) {
@@ -140,7 +140,7 @@ struct APIRequest: Sendable {
     ) async throws -> Value {
         do {
             let buffer = try await request.body.collect(upTo: limit)
-            // A body may take a while to arrive, and the token may have been revoked in the meantime.
+            // A body may take a while to arrive, and the token may have been revoked since.
             guard isAllowed() else { throw TokenEnded() }
             return try decoding { try StrictDecoder.decode(type, from: Array(buffer.readableBytesView), adding: more) }
         } catch is NIOTooManyBytesError {

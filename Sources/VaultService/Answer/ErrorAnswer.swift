@@ -3,8 +3,7 @@ import VaultModel
 
 /// The answers to requests that get no media.
 enum ErrorAnswer {
-    /// The answer that is used alike for unknown targets, and for links that are unknown, expired, revoked or out of
-    /// scope.
+    /// The same answer for unknown targets, and for links that are unknown, expired, revoked or out of scope.
     static let notFound = answer(ProblemDocument(status: 404, title: "Not Found"))
 
     /// Returns the answer to a path that the service does not have. For an API path, the answer states the reason.

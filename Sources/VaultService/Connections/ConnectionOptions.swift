@@ -42,8 +42,8 @@ final class ConnectionOptions: ChannelDuplexHandler {
             switch CheckedHead.verdict(on: head, isLaterVersion: lines.isLaterVersion) {
             case .refused(let answer): refuse(answer, isHead: head.method == .HEAD, context)
             case .valid(let request):
-                // While another request is unanswered, the client would take `100 Continue` for a part of that
-                // request's answer.
+                // While an earlier request is unanswered, the client would take `100 Continue` to be part of its
+                // answer.
                 if request.awaitsContinue, closing.isEmpty { sendContinue(context) }
                 if request.isChunked { held = request } else { pass(request, context) }
             }
@@ -74,7 +74,7 @@ final class ConnectionOptions: ChannelDuplexHandler {
         if let request = held.take() {
             refuse(ErrorAnswer.malformedChunks, isHead: request.head.method == .HEAD, context)
         } else if lines.isBetweenRequests {
-            // The HTTP library would answer this, too, but nothing would then read what the client goes on sending.
+            // The HTTP library would answer this, too, but would not read what the client continues to send.
             let answer = error.isRequestLineError ? lines.current?.refusal : nil
             refuse(answer ?? ErrorAnswer.malformedHead, isHead: false, context)
         } else {

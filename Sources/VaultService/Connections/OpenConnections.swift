@@ -15,7 +15,7 @@ final class OpenConnections: Service {
         var accepted = 0
         var open: [ObjectIdentifier: ClientConnection] = [:]
         var shares: PeerShares
-        /// The highest number of open connections since a crowd last left.
+        /// The highest number of open connections since the last crowd ended.
         var peak = 0
     }
 

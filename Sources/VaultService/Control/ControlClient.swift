@@ -198,7 +198,8 @@ struct ControlRequest: Sendable {
 }
 
 extension JSONValue {
-    /// The text of a value in a query; nil for null, which a query leaves out, and for what no query has.
+    /// The text of a value in a query; nil for null, which a query omits, and for arrays and objects, which no query
+    /// has.
     fileprivate var queryText: String? {
         switch self {
         case .string(let text): text
@@ -315,5 +316,5 @@ final class ControlAddress: Sendable {
     private static let maxBytes = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 }
 
-/// The error if no service listens on the control socket, or if the service ended before it answered.
+/// The error thrown if no service listens on the control socket, or if the service ended before it answered.
 package struct ServiceGone: Error, Hashable, Sendable {}

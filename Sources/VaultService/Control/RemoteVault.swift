@@ -105,7 +105,7 @@ package final class RemoteVault: VaultClient {
         }
     }
 
-    /// The error if the service is only a reader of the vault.
+    /// The error thrown if the service is only a reader of the vault.
     private static let readOnlyService = VaultError(
         .owned,
         "the running service only reads the vault, because it was started with --read-only, or the disk was full or "

@@ -1,25 +1,25 @@
 import VaultModel
 
-/// A value in a body, with what its type has looked for in it. It belongs to the task that decodes the body.
+/// A value in a body, and the member names that its type has asked for. Only the task that decodes the body uses it.
 final class BodyNode {
-    /// The value; nil for a required member that is missing or wrong. Its type then gets a value of its own kind that
-    /// nobody uses, so that decoding can go on.
+    /// The value; nil for a required member that is missing or wrong. Its type then decodes a placeholder that is never
+    /// used, so that decoding can continue.
     let value: JSONValue?
     private let key: (any CodingKey)?
     /// The value that contains this one, which outlives it.
     private unowned let parent: BodyNode?
-    /// The names that the value's type has looked for.
+    /// The names that the value's type has asked for.
     private(set) var known: Set<String> = []
-    /// The members and elements that are decoded later, and those with unknown members. Of a body with very many
-    /// values, nothing else is kept.
+    /// The members and elements that are decoded later, and those with unknown members. No others are kept, because a
+    /// body may have very many.
     private var members: [String: BodyNode] = [:]
     private var elements: [BodyNode] = []
     /// The first fault in the body.
     private(set) var fault: (any Error)?
-    /// Whether the type gave up, so that it may know more members than it has looked for.
+    /// Whether decoding stopped at an error, so that the type may know more members than it has asked for.
     var isAbandoned = false
 
-    /// Whether the value is a part of a query, in which numbers and words are texts, too.
+    /// Whether the value is part of a query, in which every value is a string.
     let isQuery: Bool
 
     init(_ value: JSONValue, isQuery: Bool = false) {
@@ -30,13 +30,13 @@ final class BodyNode {
         (self.value, self.key, self.parent, isQuery) = (value, key, parent, parent.isQuery)
     }
 
-    /// Where the value is in the body.
+    /// The path of the value in the body.
     var path: [any CodingKey] { (parent?.path ?? []) + (key.map { [$0] } ?? []) }
 
     /// The number of keys in ``path``.
     var depth: Int { parent.map { $0.depth + 1 } ?? 0 }
 
-    /// Notes a fault, unless the body has an earlier one.
+    /// Records a fault, unless the body has an earlier one.
     func note(_ error: any Error) {
         guard let parent else { return fault = fault ?? error }
         parent.note(error)
@@ -52,14 +52,14 @@ final class BodyNode {
     /// Keeps a member, which is decoded later or has an unknown member.
     func keep(_ member: BodyNode, as key: any CodingKey) { members[key.stringValue] = member }
 
-    /// Returns a stand-in for a required member that is missing or wrong.
+    /// Returns a placeholder for a required member that is missing or wrong.
     func standIn(_ key: any CodingKey) -> BodyNode { BodyNode(nil, key, in: self) }
 
     func element(_ value: JSONValue, at index: Int) -> BodyNode { BodyNode(value, BodyKey(index), in: self) }
 
     func keep(_ element: BodyNode) { elements.append(element) }
 
-    /// Returns the name of the outermost member that no type has looked for; nil if there is none.
+    /// Returns the name of the outermost member that no type has asked for; nil if there is none.
     func unknownMember() -> String? {
         guard !isAbandoned else { return nil }
         if case .object(let values)? = value {
@@ -120,12 +120,12 @@ struct BodyDecoder: Decoder, SingleValueDecodingContainer {
             guard let context = (error as? DecodingError)?.contextOfValue,
                 context.codingPath.count == node.depth, StrictDecoder.expectation(of: type) != nil
             else { throw error }
-            // A type says more of what it expects than the text that represents it.
+            // Report the type itself, because it says more about what is expected than the text that represents it.
             throw mismatch(type)
         }
     }
 
-    /// Returns the value as one of the types that JSON itself has; nil if the type is another one.
+    /// Returns the value if `type` is one of JSON's own types; otherwise nil.
     private func scalar(_ type: any Decodable.Type) throws -> (any Decodable)? {
         switch (type, value(as: type)) {
         case (is String.Type, .string(let text)): return text
@@ -144,7 +144,7 @@ struct BodyDecoder: Decoder, SingleValueDecodingContainer {
         }
     }
 
-    /// Returns the value, read from its text if it is a part of a query.
+    /// Returns the value, parsed from its text if it is part of a query.
     private func value(as type: any Decodable.Type) -> JSONValue? {
         guard node.isQuery, !(type is String.Type), case .string(let text)? = node.value else { return node.value }
         return switch text {
@@ -187,7 +187,7 @@ private struct BodyMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
             fault = error
         }
         node.note(fault)
-        // If the type takes no stand-in, the fault ends the decoding.
+        // If the type cannot decode a placeholder, the fault ends the decoding.
         guard let standIn = try? BodyDecoder(node.standIn(key)).decode(type) else { throw fault }
         return standIn
     }
@@ -207,7 +207,7 @@ private struct BodyMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
         return try BodyDecoder(member).decode(type)
     }
 
-    /// Returns a member that is decoded later, or a stand-in for it.
+    /// Returns a member that is decoded later, or a placeholder for it.
     private func keptMember(_ key: Key) -> BodyNode {
         guard let member = node.member(key) else { return node.standIn(key) }
         node.keep(member, as: key)
@@ -264,7 +264,7 @@ private struct BodyElements: UnkeyedDecodingContainer {
 
     mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
         let element = try next()
-        // Of very many elements, only those with a fault are kept.
+        // Only elements with a fault are kept, because there may be very many.
         defer { if element.unknownMember() != nil { node.keep(element) } }
         return try BodyDecoder(element).decode(type)
     }
@@ -281,7 +281,7 @@ private struct BodyElements: UnkeyedDecodingContainer {
 }
 
 extension DecodingError {
-    /// Where a value of a wrong type, or a wrong value, is; nil for other errors.
+    /// The location of an invalid value, or of a value of the wrong type; nil for other errors.
     fileprivate var contextOfValue: Context? {
         switch self {
         case .typeMismatch(_, let context), .dataCorrupted(let context): context

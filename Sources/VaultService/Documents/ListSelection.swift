@@ -131,7 +131,7 @@ extension ListedDocument {
 /// and titles that also have the same name are ordered by id.
 package struct ListPlace: Hashable, Comparable, Sendable {
     let number: Int64
-    /// The beginning of the name, in a form whose bytes sort as people expect.
+    /// The beginning of the name, in a form whose bytes sort as users expect.
     let name: String
     /// The title's id; empty for a title without an id.
     let id: String

@@ -3,7 +3,7 @@ import VaultModel
 
 /// A title that a player is playing.
 struct PlaybackDocument: Codable, Hashable, Sendable {
-    /// Whom or what the player's link was created for.
+    /// What kind of holder the player's link was created for.
     enum Holder: String, Codable, CaseIterable, Sendable { case viewer, session, link, token, unknown }
 
     /// The id of the title; null if it has none.

@@ -1,12 +1,12 @@
 import VaultModel
 
-/// Decodes the body or the query of a request, and refuses whatever its type does not know.
+/// Decodes the body or the query of a request, and refuses members that its type does not know.
 ///
-/// Foundation's decoder skips unknown members, takes one of two members with the same name, and does not name the
-/// member that has a fraction in place of an integer. This decoder instead notes every name that the type looks for.
-/// After a fault, it goes on, because a misspelt member is told before the one that is missing because of it.
+/// Foundation's decoder skips unknown members, accepts one of two members with the same name, and does not name a
+/// member that has a fraction instead of an integer. This decoder records every name that the type asks for. It
+/// continues after a fault, so that it can report a misspelt member rather than the member that is missing as a result.
 enum StrictDecoder {
-    /// Why a body is refused. Only the names of members are taken from the body, which may contain a token.
+    /// Why a body is refused. It contains only member names from the body, because the body may contain a token.
     enum Fault: Error, Equatable {
         case unreadable
         /// A parameter of the query is wrong.
@@ -17,7 +17,8 @@ enum StrictDecoder {
         case missing(String)
         /// The value of an outermost member is wrong.
         ///
-        /// - Parameter expectation: what the value must be; nil if a part of it is wrong, or if a few words do not say.
+        /// - Parameter expectation: what the value must be; nil if only a part of it is wrong, or if a few words do not
+        ///   suffice.
         case wrong(String, expectation: String?)
 
         /// The fault in a few words.
@@ -56,7 +57,7 @@ enum StrictDecoder {
         }
     }
 
-    /// Decodes a query, in which every value is a text.
+    /// Decodes a query, in which every value is a string.
     ///
     /// - Parameter query: the names and values, none of them unknown or repeated.
     /// - Throws: ``Fault``, or an error that the type itself throws for an invalid value.
@@ -97,8 +98,8 @@ enum StrictDecoder {
         }
     }
 
-    /// Returns words for a client's name that a message may contain. An unusual name is left out, because the client
-    /// may have sent anything.
+    /// Returns words for a name that a client sent, which are safe in a message. An unusual name is omitted, because
+    /// the client may have sent anything.
     static func shown(_ name: String, _ kind: String) -> String {
         let isPlain = name.utf8.allSatisfy { (0x61...0x7A).contains($0 | 0x20) || $0 == 0x5F }
         return isPlain && (1...32).contains(name.utf8.count) ? "the \(kind) \(name)" : "a \(kind)"
@@ -136,7 +137,7 @@ enum StrictDecoder {
         }
     }
 
-    /// Returns the texts of a type that has only a few values; nil for other types.
+    /// Returns the names of an enumeration's values; nil for other types.
     static func names(of type: Any.Type) -> [String]? {
         func names<Choice: CaseIterable>(_: Choice.Type) -> [String] {
             Choice.allCases.compactMap { ($0 as? any RawRepresentable)?.rawValue as? String }
@@ -151,6 +152,6 @@ enum StrictDecoder {
 private protocol BodyArray {}
 extension Array: BodyArray {}
 
-/// A type that JSON represents as an object with members of any name.
+/// A type that JSON represents as an object with arbitrary member names.
 private protocol BodyObject {}
 extension Dictionary: BodyObject {}

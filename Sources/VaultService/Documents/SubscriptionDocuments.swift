@@ -6,7 +6,7 @@ package struct SubscriptionDocument: Codable, Hashable, Sendable {
     package let id: String
     /// The name that the operator chose, else the name that the feed states, else the source.
     package let name: String
-    /// The feed's URL without credentials and query; null for a list, whose entries are supplied for each run.
+    /// The feed's URL without credentials or query; null for a list, whose entries are supplied for each run.
     @OrNull package var url: String?
     /// The name of the list; null for a feed.
     @OrNull package var list: String?
@@ -24,7 +24,7 @@ package struct SubscriptionDocument: Codable, Hashable, Sendable {
     @OrNull package var nextRun: Timestamp?
     /// Why the last run failed; null if it succeeded.
     @OrNull package var problem: String?
-    /// The URL to which the feed has moved permanently, without credentials and query; null if it is still at ``url``.
+    /// The URL to which the feed has moved permanently, without credentials or query; null if it is still at ``url``.
     @OrNull package var movedTo: String?
     /// Whether the feed is gone permanently, so that services no longer request it.
     package let gone: Bool

@@ -13,7 +13,7 @@ import Musl
 /// on the connection, because then the connection could not be kept alive. A client that has closed only its sending
 /// side also counts as disconnected.
 struct DisconnectWatch: Sendable {
-    /// The error if the client has closed or reset its connection.
+    /// The error thrown if the client has closed or reset its connection.
     struct ClientGone: Error {}
 
     /// An active watch.

@@ -5,9 +5,9 @@ import VaultModel
 
 /// Writes a reader's bytes to a connection, at the pace of the connection.
 struct MediaBody: StreamedBody {
-    /// The error if a reader delivered fewer or more bytes than the answer's head promised.
+    /// The error thrown if a reader delivered fewer or more bytes than the answer's head promised.
     struct WrongLength: Error {}
-    /// The error if the viewer lost the right to the answer.
+    /// The error thrown if the viewer lost the right to the answer.
     struct RightLost: Error {}
 
     let reader: MediaReader
@@ -132,7 +132,7 @@ protocol StreamedBody: Sendable {
 /// Prevents a body from being written far ahead of its connection.
 ///
 /// The HTTP library's writer accepts megabytes before it makes the caller wait. The connection's event loop takes the
-/// written pieces in order. A piece that it has not yet taken counts as on its way.
+/// written pieces in order. A piece that it has not yet taken is in flight.
 final class BodyFlow: Sendable {
     private struct State {
         var onTheirWay = 0
@@ -142,7 +142,7 @@ final class BodyFlow: Sendable {
     private let eventLoop: any EventLoop
     private let state = Locked(State())
 
-    /// The maximum number of pieces that may be on their way while the next piece is prepared.
+    /// The maximum number of pieces that may be in flight while the next piece is prepared.
     private static let most = 1
 
     init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }

@@ -1,7 +1,7 @@
 import MediaVault
 import VaultModel
 
-/// Keeps track of who is playing which title, judging by requests made through playback links.
+/// Tracks who is playing which title, based on requests made through playback links.
 ///
 /// Players request media piece by piece, so a playback lasts while an answer is being sent, and for a while after its
 /// last request.

@@ -20,8 +20,8 @@ struct ViewerRight: Sendable {
             && grant.map { vault.tokens.isInForce($0) } ?? true
     }
 
-    /// Calls `onLoss` once if the right is lost before ``Watching/end()`` is called. The watch costs nothing while
-    /// nothing changes.
+    /// Calls `onLoss` once if the right is lost before ``Watching/end()`` is called. The watch does no work until
+    /// something changes.
     func watch(_ onLoss: @escaping @Sendable () -> Void) -> Watching {
         let lost = Lost()
         let check: @Sendable () -> Void = { [self] in

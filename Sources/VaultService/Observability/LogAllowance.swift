@@ -53,9 +53,10 @@ struct LogAllowance: Sendable {
         return minute.count == Self.most ? .last(suppressed: missed) : .logged(suppressed: missed)
     }
 
-    /// Returns the number of suppressed events for each kind whose minute is over. Each number is returned only once.
+    /// Returns the number of suppressed events for each kind whose minute has passed. Each number is returned only
+    /// once.
     ///
-    /// - Parameter now: the current time; nil at the end, when every minute counts as over.
+    /// - Parameter now: the current time; nil at the end, when every minute counts as passed.
     mutating func takeCounts(at now: ContinuousClock.Instant?) -> [Kind: Int] {
         let over = minutes.filter { _, minute in now.map { minute.end <= $0 } ?? true }
         for kind in over.keys { minutes[kind] = nil }

@@ -3,8 +3,8 @@ import VaultModel
 
 /// Passes on the service's own events. Events from libraries, other than errors, are shown only to operators who debug.
 ///
-/// The service reports whatever concerns an operator in its own words. A library's error becomes a line of its own,
-/// with the library's text as a field. If there are too many events of a kind, a line states their number instead.
+/// The service reports events that concern an operator in its own words. A library's error gets its own line, with the
+/// library's text as a field. If there are too many events of a kind, a line states their number instead.
 struct ServiceLogHandler: LogHandler {
     private static let ownSources: Set = ["VaultService", "VaultCommand"]
     /// The errors that the HTTP server logs when it is cancelled. They are not needed, because the error that ends the
@@ -78,12 +78,12 @@ struct ServiceLogHandler: LogHandler {
         rest.log(event: told)
     }
 
-    // MARK: What was left out
+    // MARK: Suppressed events
 
-    /// The interval at which to check whether a minute is over.
+    /// The interval at which to check whether a minute has passed.
     private static let pace: Duration = .seconds(5)
 
-    /// Runs `body`, and logs the numbers of events suppressed in the meantime. Each number is logged soon after its
+    /// Runs `body`, and logs the numbers of events suppressed while it runs. Each number is logged soon after its
     /// minute, and the last numbers at the end.
     func loggingCounts<Result>(during body: () async throws -> Result) async throws -> Result {
         let counting = Task {
@@ -101,9 +101,9 @@ struct ServiceLogHandler: LogHandler {
         return try result.get()
     }
 
-    /// Logs the numbers of events suppressed in the minutes that are over.
+    /// Logs the numbers of events suppressed in minutes that have passed.
     ///
-    /// - Parameter now: the current time; nil at the end, when every minute counts as over.
+    /// - Parameter now: the current time; nil at the end, when every minute counts as passed.
     func logCounts(at now: ContinuousClock.Instant?) {
         let counts = allowance.left.withLock { $0.takeCounts(at: now) }
         for (kind, count) in counts.sorted(by: { "\($0.key)" < "\($1.key)" }) {

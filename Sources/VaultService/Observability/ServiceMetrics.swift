@@ -5,7 +5,7 @@ import VaultModel
 /// The metrics of a service. The vault's metrics are added whenever metrics are requested.
 ///
 /// Names and labels follow Prometheus's rules. They use base units, counters end in `_total`, and the values of labels
-/// are known in advance, whatever clients send.
+/// are known in advance and do not depend on what clients send.
 final class ServiceMetrics: Sendable {
     private let registry = MetricRegistry()
     private let openRequests: Meter

@@ -39,7 +39,7 @@ struct APIRoute: Hashable, Sendable {
     }
 }
 
-// What the endpoints of a route say.
+// The properties of a route's endpoints.
 extension APIRoute {
     private var endpoints: [Endpoint] { Endpoint.byRoute[self] ?? [] }
 
@@ -57,15 +57,15 @@ extension APIRoute {
         }
     }
 
-    /// Returns the least token scope that allows a method; nil if it needs no token. Who may read may learn which
-    /// methods there are.
+    /// Returns the least token scope that allows a method; nil if it needs no token. Anyone who may read the route may
+    /// learn which methods it has.
     func scope(for method: String) -> AccessScope? {
         guard let endpoint = endpoint(for: method) ?? endpoint(for: "GET") else { return .admin }
         return endpoint.scope
     }
 }
 
-// The routes that other code names.
+// The routes that other code refers to.
 extension APIRoute {
     static let content = APIRoute(rawValue: "content")
     static let contentByID = APIRoute(rawValue: "resources/{id}/content")

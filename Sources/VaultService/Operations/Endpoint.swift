@@ -1,6 +1,6 @@
 import VaultModel
 
-/// How a client asks for an operation, and who may.
+/// How a client requests an operation, and who may do so.
 package struct Endpoint: Hashable, Sendable {
     /// The methods of the API, in the order in which an answer lists them.
     enum Method: String, CaseIterable, Sendable {
@@ -11,13 +11,13 @@ package struct Endpoint: Hashable, Sendable {
     let route: APIRoute
     /// The least token scope that allows the operation; nil if it needs no token.
     let scope: AccessScope?
-    /// Whether a signed-in viewer may ask, who then gets only what is shared with them.
+    /// Whether a signed-in viewer may request the operation, which then returns only what is shared with the viewer.
     let isForViewers: Bool
     /// The names that the query may have.
     let parameters: Set<String>
     /// Whether the request has a body.
     let hasBody: Bool
-    /// Whether the answer ends by itself, so that HEAD makes sense.
+    /// Whether the answer ends without the client disconnecting, so that HEAD makes sense.
     let ends: Bool
 
     init(
@@ -28,7 +28,7 @@ package struct Endpoint: Hashable, Sendable {
         (self.isForViewers, self.parameters, self.hasBody, self.ends) = (isForViewers, parameters, hasBody, ends)
     }
 
-    /// Whether HEAD is supported, too.
+    /// Whether HEAD is supported.
     var supportsHead: Bool { method == .get && ends }
 
     /// All endpoints, by their route.
@@ -36,8 +36,8 @@ package struct Endpoint: Hashable, Sendable {
 
     private static let named: Set = ["id", "url", "contentID"]
 
-    /// The endpoints that do more than take a document and return another: they answer with media, pictures, cookies
-    /// or a feed, answer viewers with less than the owner, or work with what the service itself keeps.
+    /// The endpoints that do more than exchange documents: they return media, pictures, cookies or a feed, return less
+    /// to viewers than to the owner, or use state that the service itself keeps.
     private static let others = [
         Endpoint(.get, "openapi.json", scope: .read),
         Endpoint(

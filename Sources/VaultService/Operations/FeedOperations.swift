@@ -2,7 +2,7 @@ package import MediaVault
 import VaultModel
 
 extension Operations {
-    /// Subscriptions, and their runs.
+    /// Operations on subscriptions and their runs.
     package enum Feeds {
         static let all: [any AnyOperation] = [list, add, remove, sync]
 
@@ -26,7 +26,8 @@ extension Operations {
                 try await vault.subscriptions.add(order.source, order.choices, tries: order.untried != true))
         }
 
-        /// Removes a subscription, or all subscriptions including unreadable ones, whose titles then stay.
+        /// Removes a subscription, or all subscriptions including unreadable ones. If all are removed, their titles
+        /// stay.
         package static let remove = Operation<SubscriptionSelection, UnsubscribedDocument>(
             .delete, "subscriptions", scope: .admin
         ) { selection, vault, _ in
@@ -88,7 +89,7 @@ extension Operations {
 /// The query of `DELETE /api/v1/subscriptions`: one subscription, or all of them.
 package struct SubscriptionSelection: Codable, Sendable {
     let id: String?
-    /// Whether to remove also the titles that only this subscription brought.
+    /// Whether to also remove the titles that only this subscription added.
     let titles: Bool?
     let all: Bool?
 

@@ -2,7 +2,7 @@ package import MediaVault
 import VaultModel
 
 extension Operations {
-    /// The key lifecycle, and the audit log.
+    /// Operations on keys and the audit log.
     package enum Keys {
         static let all: [any AnyOperation] = [
             list, rotate, rewrap, retire, reseal, shred, keyring, changeKeyring, audit, destroy,
@@ -13,8 +13,8 @@ extension Operations {
             KeysDocument(try await vault.keys.report())
         }
 
-        /// Creates a generation for new resources, replaces the root key, or changes the locator, and returns the new state
-        /// of the keys.
+        /// Creates a generation for new resources, replaces the root key, or changes the locator, and returns the new
+        /// state of the keys.
         package static let rotate = Operation<RotationRequest, KeysDocument>(.post, "rotations", scope: .admin) {
             order, vault, caller in
             try order.check()
@@ -48,7 +48,7 @@ extension Operations {
             { tell in try await report(of: vault.keys.rewrap(), \.report, tell) }
         }
 
-        /// Retires a generation that nothing needs any more, and returns the new state of the keys.
+        /// Retires a generation that is no longer needed, and returns the new state of the keys.
         package static let retire = Operation<RetirementRequest, KeysDocument>(.post, "retirements", scope: .admin) {
             order, vault, _ in
             KeysDocument(try await vault.keys.retire(order.generation))
@@ -147,9 +147,9 @@ enum RemovedLinks {
 
     /// Revokes the named links to removed titles, so that no record names these titles.
     ///
-    /// The links are revoked after the removal, because a title that could not be removed must keep its links. In the
-    /// meantime, nobody can fetch the titles again through the links, because the vault prevents this for a minute
-    /// after a removal.
+    /// The links are revoked after the removal, because a title that could not be removed must keep its links. Until
+    /// then, nobody can fetch the titles again through the links, because the vault prevents this for a minute after a
+    /// removal.
     static func revoke(_ links: [AccessGrant], in vault: Vault) async throws {
         var known: Set<GrantID> = []
         let each = links.filter { known.insert($0.id).inserted }

@@ -1,11 +1,11 @@
 import Logging
 import MediaVault
 
-/// One operation of the API as one value: how a client asks for it, who may, and what it does with a vault.
+/// An operation of the API: how a client requests it, who may do so, and what it does with a vault.
 ///
-/// Its input travels as the query of GET and DELETE, and as the body of every other method, apart from an id for which
-/// the path has a place. The service, a command that has the vault open, and a command that asks the service all perform
-/// this one value.
+/// Clients send its input in the query of GET and DELETE, and in the body of every other method, except for an id that
+/// belongs in the path. The service, a command that has the vault open, and a command that calls the service all
+/// perform the same value.
 package struct Operation<Input: Codable & Sendable, Output: Codable & Sendable>: Sendable {
     let endpoint: Endpoint
     /// The maximum length of the body in bytes.
@@ -22,15 +22,15 @@ package struct Operation<Input: Codable & Sendable, Output: Codable & Sendable>:
     }
 }
 
-/// An operation that takes long and reports its progress.
+/// A long operation that reports its progress.
 package struct LongOperation<Input: Codable & Sendable, Progress: Codable & Sendable, Output: Codable & Sendable>:
     Sendable
 {
-    /// The part of the operation that takes long.
+    /// The long part of the operation.
     typealias Act = @Sendable (_ tell: (Progress) async throws -> Void) async throws -> Output
 
     let endpoint: Endpoint
-    /// Checks the input before the answer begins, and returns the part that takes long.
+    /// Checks the input before the answer begins, and returns the long part.
     let begin: @Sendable (Input, Vault, Caller) async throws -> Act
 
     init(
@@ -42,13 +42,13 @@ package struct LongOperation<Input: Codable & Sendable, Progress: Codable & Send
     }
 }
 
-/// How the input of an operation travels.
+/// How a request carries the input of an operation.
 enum OperationInput {
     /// The usual maximum length of a body in bytes. It suffices for a URL, some header fields and a few numbers, or for
     /// the files in the settings, even if the client escapes each character.
     static let maxBytes = 1 << 20
 
-    /// The member of an input that travels in a path that has a place for it.
+    /// The input member that a request carries in the path, if the path has a place for it.
     static let id = "id"
 
     static func endpoint(
@@ -63,7 +63,7 @@ enum OperationInput {
     }
 }
 
-/// Who asks for an operation.
+/// The caller of an operation.
 package struct Caller: Sendable {
     /// Whether the request came from the service's own machine: through the control socket, or from this process.
     let isControl: Bool
@@ -82,7 +82,7 @@ package struct Caller: Sendable {
         (self.isControl, self.access, self.viewer, makeLogger) = (isControl, access, viewer, logger)
     }
 
-    /// The user of this process, which has the vault open itself and writes no log.
+    /// The user of this process, which itself has the vault open and writes no log.
     static let local = Caller(
         isControl: true, access: nil, viewer: nil, logger: Logger(label: "local") { _ in SwiftLogNoOpLogHandler() })
 }
@@ -90,11 +90,11 @@ package struct Caller: Sendable {
 /// An operation of either kind.
 protocol AnyOperation: Sendable {
     var endpoint: Endpoint { get }
-    /// Has the operation run by what knows its input and its answer.
+    /// Lets a runner, which knows the input and output types, run the operation.
     func run<Runner: OperationRunner>(by runner: Runner) async throws -> Runner.Answer
 }
 
-/// Runs operations whose types are known only here.
+/// Runs operations of any input and output types.
 protocol OperationRunner {
     associatedtype Answer
 
@@ -114,7 +114,7 @@ extension LongOperation: AnyOperation {
 package enum Operations {
     static let all: [any AnyOperation] = Titles.all + Upkeep.all + Keys.all + Grants.all + Viewers.all + Feeds.all
 
-    /// Returns the operation of an endpoint; nil if the answer of the endpoint is no document.
+    /// Returns the operation of an endpoint; nil if the endpoint does not return a document.
     static func find(_ endpoint: Endpoint) -> (any AnyOperation)? { byEndpoint[endpoint] }
 
     private static let byEndpoint = Dictionary(uniqueKeysWithValues: all.map { ($0.endpoint, $0) })

@@ -3,12 +3,12 @@ import VaultModel
 
 /// The titles that are shared with one viewer, with their origins concealed.
 ///
-/// To the viewer, it seems as if titles that are not shared did not exist.
+/// To the viewer, titles that are not shared do not exist.
 struct SharedTitles: Sendable {
     let vault: Vault
     let viewer: ViewerID
 
-    /// The error for a title that the vault does not have, and equally for a title that is not shared.
+    /// The error for a title that the vault does not have, or that is not shared. Both get the same error.
     static let unknown = VaultError(.notHeld, "there is no such title; list the titles")
 
     /// Returns a title.

@@ -1,15 +1,15 @@
 package import MediaVault
 
 extension Operations {
-    /// What is done with one title, or with any other resource.
+    /// Operations on one title or other resource.
     package enum Titles {
         static let all: [any AnyOperation] = [
             pin, unpin, rename, unname, setModeByID, unsetMode, setMode, removeByID, remove, removeCover,
             changeDownloads,
         ]
 
-        /// Sets the mode of a resource, or makes it follow the vault's mode. The vault need not know the resource yet, so
-        /// the resource is named by a reference.
+        /// Sets the mode of a resource, or makes it follow the vault's mode. A reference identifies the resource,
+        /// because the vault need not know it yet.
         package static let setMode = Operation<ModeRequest, EmptyDocument>(.post, "modes", scope: .admin) {
             order, vault, _ in
             let mode = try NamedMode(order.details.mode).mode
@@ -17,8 +17,8 @@ extension Operations {
             return EmptyDocument()
         }
 
-        /// Removes a resource and everything that the vault knows about it. A reference names also what has no id: a
-        /// resource that is only queued or being imported, one whose row is damaged, and a file in a pack.
+        /// Removes a resource and everything that the vault knows about it. A reference also identifies resources
+        /// without an id: one that is only queued or being imported, one whose row is damaged, and a file in a pack.
         package static let remove = Operation<RemovalRequest, RemovalDocument>(.post, "removals", scope: .admin) {
             order, vault, _ in
             try await remove(

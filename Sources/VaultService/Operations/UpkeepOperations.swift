@@ -2,7 +2,7 @@ package import MediaVault
 import VaultModel
 
 extension Operations {
-    /// The state of the vault, its settings, and what keeps it within its limits and whole.
+    /// Operations on the vault's state, settings, limits and integrity.
     package enum Upkeep {
         static let all: [any AnyOperation] = [
             status, readiness, settings, changeSettings, prune, evictions, verify, revokeLinks,

@@ -6,7 +6,7 @@ package protocol VaultClient: Sendable {
     @discardableResult
     func call<Input, Output>(_ operation: Operation<Input, Output>, _ input: Input) async throws -> Output
 
-    /// Performs an operation that takes long, and reports its progress.
+    /// Performs a long operation, and reports its progress.
     @discardableResult
     func follow<Input, Progress, Output>(
         _ operation: LongOperation<Input, Progress, Output>, _ input: Input,
@@ -96,7 +96,7 @@ extension VaultClient {
             throw reference.titleID == nil ? reference.notHeld : reference.heldForAnother
         }
         guard let id = summary.id else { throw reference.packed }
-        // Of a part and a title with the same id, the id would name the title.
+        // If a part and a title have the same id, the id identifies the title.
         let named = try await self.reference(of: id, fields: HeaderFields())
         guard try named.url == MediaURL(summary.url), named.contentID == summary.contentID else {
             throw VaultError(.invalidArgument, "another title has the id \(id), too; remove one of the two")

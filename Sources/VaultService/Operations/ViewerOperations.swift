@@ -3,7 +3,7 @@ import MediaVault
 import VaultModel
 
 extension Operations {
-    /// Viewers, and the titles that are shared with them.
+    /// Operations on viewers, and on the titles that are shared with them.
     package enum Viewers {
         static let all: [any AnyOperation] = [
             list, add, change, remove, shares, share, positions, setPosition,

@@ -17,8 +17,8 @@ struct NoticePlan: Sendable {
 
     /// How long, in seconds, a notice of the same kind about the same title is not repeated.
     static let quiet: Int64 = 3600
-    /// How long, in seconds, ``OperatorNotice/Kind/titleExpiring`` is not repeated. This is longer than a title counts
-    /// as expiring.
+    /// How long, in seconds, ``OperatorNotice/Kind/titleExpiring`` is not repeated. This is longer than the time for
+    /// which a title counts as expiring.
     static let quietOfExpiry: Int64 = 2 * ExpiringTitle.notice
     /// The maximum number of notices within ``burstTime``.
     static let burst = 10

@@ -11,7 +11,7 @@ final class Notifier: Sendable {
         case damaged(ResourceID)
         /// The disk was full or read-only when the service started.
         case startedAsReader
-        /// It is time to look for titles that expire soon.
+        /// A check for titles that expire soon is due.
         case lookAhead
     }
 

@@ -79,7 +79,7 @@ struct ProgramRunner: Sendable {
     }
 }
 
-/// The error if a program did not do its work. The reason is part of a sentence, and contains nothing from the
+/// The error thrown if a program did not do its work. The reason is part of a sentence, and contains nothing from the
 /// program's output.
 struct ProgramFailure: Error, Hashable, Sendable {
     let reason: String

@@ -75,8 +75,8 @@ extension RequestGate {
             request: request, route: route, verdict: verdict, media: media, arrival: arrival, now: now)
     }
 
-    /// Returns whether an earlier decision still holds. In the meantime, the link may have expired or been revoked, or
-    /// the vault may have been locked.
+    /// Returns whether an earlier decision still holds. The link may have expired or been revoked since, or the vault
+    /// may have been locked.
     func holds(_ admission: RequestAdmission) -> Bool {
         guard let media = admission.media else { return true }
         return vault.playback.isValid(media.link, now: vault.now)

@@ -64,8 +64,8 @@ struct RequestGate: Sendable {
         return HTTPField.Name.secFetchSite.flatMap { request.headerFields[$0] } == "same-origin"
     }
 
-    /// The destinations at which a browser would run content or apply it to a page (Fetch Metadata). Media is never
-    /// meant for them, whatever an origin sent.
+    /// The destinations at which a browser would run content or apply it to a page (Fetch Metadata). They are never
+    /// valid destinations for media.
     private static let running: Set<String> = [
         "audioworklet", "paintworklet", "script", "serviceworker", "sharedworker", "style", "worker", "xslt",
     ]

@@ -153,7 +153,7 @@ struct Listeners: Service {
     }
 }
 
-/// The error if the service cannot listen on its address.
+/// The error thrown if the service cannot listen on its address.
 package struct ListenFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The address on which the service was to listen.
     package let address: ListenAddress
