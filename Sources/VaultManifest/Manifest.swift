@@ -129,10 +129,10 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// Returns the manifest with only what a player needs. Comments, foreign tags, elements and attributes, and texts
-    /// that name a place are removed.
+    /// Returns the manifest with only what a player needs. Comments, foreign tags, elements and attributes, and text
+    /// that names a place are removed.
     ///
-    /// - Parameter traces: the texts that would reveal the manifest's origin.
+    /// - Parameter traces: the strings that would reveal the manifest's origin.
     package func sanitized(_ traces: OriginTraces) -> Manifest {
         switch self {
         case .hls(let playlist): .hls(playlist.sanitized(traces))
@@ -143,7 +143,8 @@ package enum Manifest: Sendable {
     /// Returns the manifest's bytes for playing from a folder. All URIs are replaced by file names, and otherwise only
     /// what a player needs is kept.
     ///
-    /// The manifest must not be live. References to resources that do not belong to the title are made to lead nowhere.
+    /// The manifest must not be live. References to resources that do not belong to the title are replaced by ones that
+    /// lead nowhere.
     ///
     /// - Parameters:
     ///   - names: assigns file names to the title's resources, and records the files to copy.

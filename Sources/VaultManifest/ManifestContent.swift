@@ -7,9 +7,10 @@ package import VaultModel
 /// playlist of another kind, or in another encoding, also counts as a manifest if some player accepts it; it is then
 /// refused when it is parsed.
 package enum ManifestContent {
-    /// How many bytes of a text are examined. Players examine fewer.
+    /// The number of bytes of a text that are examined. Players examine fewer.
     private static let textBytes = 64 << 10
-    /// The maximum number of bytes read before the content is identified. It also limits the ID3 tags that are skipped.
+    /// The maximum number of bytes read before the content is identified. It also limits the size of the ID3 tags that
+    /// are skipped.
     package static let maxBytes = 1 << 20
     /// The minimum number of bytes that show whether a text may begin here.
     package static let minBytes = 16
@@ -26,7 +27,7 @@ package enum ManifestContent {
     }
 
     /// Returns whether a text may begin with these first bytes; always true for at least `minBytes` of them. If it is
-    /// true, a player gets the bytes only after more of them have shown what they begin.
+    /// true, a player gets the bytes only after enough of them have arrived to identify the content.
     package static func mayBeginText(_ start: [UInt8]) -> Bool {
         guard start.count < minBytes else { return true }
         guard let first = start.first(where: { $0 != 0 && !isMark($0) }) else { return false }

@@ -34,7 +34,7 @@ package struct ManifestBudget: Sendable {
     private var references = 0
     private var urlBytes = 0
 
-    /// Creates a budget of which nothing has been spent.
+    /// Creates an unspent budget.
     package init(_ limits: ManifestLimits) { self.limits = limits }
 
     /// Counts one more reference that a player would request.

@@ -1,10 +1,10 @@
 package import VaultModel
 
-/// The texts in a manifest that would reveal its origin: parts of the host, port, folder and query of its URLs.
+/// The strings in a manifest that would reveal its origin: parts of the host, port, folder and query of its URLs.
 package struct OriginTraces: Sendable {
-    /// The texts to search for, in lower case like those in the other sets.
+    /// The strings to search for, in lower case like those in the other sets.
     private let texts: Needles
-    /// The texts that count only if no letter or digit stands next to them.
+    /// The strings that count only if no letter or digit is next to them.
     private let words: Set<[UInt8]>
     private let ports: Set<[UInt8]>
 
@@ -21,7 +21,7 @@ package struct OriginTraces: Sendable {
             if let port = url.port, port > 99 { ports.insert(Array(":\(port)".utf8)) }
             for folder in Self.spellings(ofFolder: url) where folder.count > 2 {
                 texts.insert(folder)
-                // Without its slash, a folder at the root counts only as a word, because it could be the end of
+                // Without its slash, a folder at the root counts only as a whole word, because it could be the end of
                 // `video/mp4`.
                 let inner = folder.dropFirst().dropLast()
                 guard inner.contains(UInt8(ascii: "/")) else {
@@ -47,8 +47,8 @@ package struct OriginTraces: Sendable {
         (self.texts, self.words, self.ports) = (Needles(texts), words, ports)
     }
 
-    /// Returns the places that files come from: every host and port, but at most 100 folders, because every text is
-    /// searched for each of them.
+    /// Returns the places that files come from: every host and port, but at most 100 folders, because each of them is
+    /// searched for in every text.
     package static func places(of files: Set<MediaURL>) -> [MediaURL] {
         let hosts = Set(
             files.map { MediaURL(scheme: $0.scheme, host: $0.host, port: $0.port, path: "/", query: nil) })
@@ -136,12 +136,12 @@ package struct OriginTraces: Sendable {
         return false
     }
 
-    /// Texts that are searched for together. All but the short ones take a single pass, because a query may have very
-    /// many of them.
+    /// Strings to search for in a text. A single pass finds all but the short ones, because a query may yield very
+    /// many.
     private struct Needles: Sendable {
         private static let headBytes = 8
         private var short: [[UInt8]] = []
-        /// The texts that are not short, grouped by their first eight bytes.
+        /// The strings that are not short, grouped by their first eight bytes.
         private var long: [UInt64: [[UInt8]]] = [:]
 
         init(_ texts: Set<[UInt8]>) {

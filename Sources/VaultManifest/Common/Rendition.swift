@@ -46,7 +46,7 @@ package struct LanguageRanges: Sendable {
     /// The maximum length of a tag to compare, in bytes; RFC 5646 §4.4.1 requires room for 35 characters.
     private static let maxBytes = 64
 
-    /// Creates ranges from RFC 5646 tags in any case; `*` means every language.
+    /// Creates ranges from RFC 5646 tags, ignoring case; `*` means every language.
     package init(_ languages: [String]) { ranges = Set(languages.map(Self.spelled)) }
 
     /// Returns whether a language is within one of the ranges.

@@ -95,8 +95,8 @@ enum DASHOutcome: Hashable {
         }
     }
 
-    /// Decides how to rewrite a template from its form when filled for one Representation, because an id or a bit rate
-    /// might also lead elsewhere.
+    /// Decides how to rewrite a template. It judges the template as filled for one Representation, because an id or a
+    /// bit rate could lead elsewhere.
     init(
         _ template: DASHTemplate, filledWith values: DASHTemplate.Values, at base: DASHBase,
         _ role: ManifestReference.Role

@@ -86,7 +86,7 @@ package struct DASHManifest: Sendable {
         }
     }
 
-    /// The approximate amount of memory that the MPD occupies, in bytes. A tree of short texts is many times as large
+    /// The approximate amount of memory that the MPD occupies, in bytes. A tree of short strings is many times as large
     /// as its source.
     var weight: Int { byteCount * 8 }
 

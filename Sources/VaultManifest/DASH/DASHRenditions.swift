@@ -220,7 +220,7 @@ private struct Choice {
 }
 
 extension Rendition {
-    /// The properties that tell a rendition from others, regardless of its bit rate and its id in one Period.
+    /// The properties that distinguish a rendition from others, regardless of its bit rate and its id in one Period.
     fileprivate var choice: Rendition {
         var choice = Rendition(id: "", kind: kind)
         (choice.language, choice.name, choice.height) = (language, name, height)

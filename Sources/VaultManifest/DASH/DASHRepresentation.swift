@@ -87,7 +87,7 @@ extension DASHRepresentation {
             try budget.spend(bytes: (entry["media"]?.utf8.count ?? 0) + (entry["index"]?.utf8.count ?? 0))
         }
         guard segments.naming == .template, !isLive, let media = segments.template("media") else { return }
-        // Timeline entries that name nothing take time, too, so they also count.
+        // Timeline entries that name no segment also count, because reading them takes time.
         var count: Int64 = 0
         for run in segments.runs(periodLength: periodLength) where !media.isConstant {
             count = count.addingClamped(run.count.multipliedClamped(by: media.hasParts ? run.parts : 1))

@@ -53,7 +53,7 @@ struct CharacterReference {
     private static let ofXML = ["amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'"]
 
     private static let ofHTML: [String: Unicode.Scalar] = {
-        // Invisible characters and blanks are written as escapes.
+        // Invisible characters and spaces are written as escapes.
         var table: [String: Unicode.Scalar] = [
             "ensp": "\u{2002}", "emsp": "\u{2003}", "thinsp": "\u{2009}", "zwnj": "\u{200C}", "zwj": "\u{200D}",
             "lrm": "\u{200E}", "rlm": "\u{200F}",

@@ -10,7 +10,7 @@ struct EntryFile {
     /// The base of the file's reference, which is itself relative to the entry's base; nil if none is stated.
     var base: String?
 
-    /// Whether the file may be a title, rather than a picture or a text.
+    /// Whether the file may be a title, rather than a picture or text.
     var isMedia: Bool {
         if let medium, ["image", "document", "executable"].contains(medium) { return false }
         let kind = type?.trimmingSpace().lowercased().prefix { $0 != "/" }

@@ -10,7 +10,7 @@ package struct Feed: Hashable, Sendable {
     package var entries: [FeedEntry] = []
     /// The entries that name files, but no media file.
     package var passedOver: [FeedEntry] = []
-    /// The number of entries without a media file, most of which are texts to read.
+    /// The number of entries without a media file, most of which are articles.
     var texts = 0
     /// The number of entries that are malformed, or that name only files that cannot be fetched.
     package var unusable = 0
@@ -32,8 +32,8 @@ package struct Feed: Hashable, Sendable {
     /// The maximum size, in bytes, of a feed in JSON, whose parser takes many times as much memory, and of a PLS list.
     package static let maxJSONBytes = 4 << 20
 
-    /// Returns the entries in the order in which a limit takes them, which is newest first if all have a date. Without
-    /// a limit, they keep the feed's order.
+    /// Returns the entries in the order in which a limit applies to them: newest first if all have a date. Without a
+    /// limit, they keep the feed's order.
     package func entries(underLimit newest: Int?) -> [FeedEntry] {
         guard newest != nil, entries.allSatisfy({ $0.date != nil }) else { return entries }
         // Entries with the same time keep their order.
@@ -44,7 +44,7 @@ package struct Feed: Hashable, Sendable {
         return sorted.map(\.element)
     }
 
-    /// Adds an entry. An entry without a media file is a text to read, so it is left out.
+    /// Adds an entry. An entry without a media file is an article, so it is left out.
     ///
     /// - Throws: ``FeedError/tooManyEntries`` if the feed has too many entries.
     mutating func add(_ entry: StatedEntry, at base: MediaURL?) throws(FeedError) {
@@ -74,8 +74,8 @@ package struct Feed: Hashable, Sendable {
     /// Adds the entries of the feed's next page. Call ``complete()`` after the last page.
     ///
     /// - Parameter known: the URLs of the entries on the previous pages, to which those of this page are added.
-    /// - Returns: whether the page is a new one, because it names anything new or contains only texts. A page that is
-    ///   empty, or that names only known entries, may have been sent in place of another.
+    /// - Returns: whether the page is new, because it names a new file or has only text entries. A page that is empty,
+    ///   or that names only known entries, may have been sent instead of the requested one.
     /// - Throws: ``FeedError/tooManyEntries`` if the feed has too many entries.
     package mutating func append(_ page: Feed, to known: inout Set<MediaURL>) throws(FeedError) -> Bool {
         guard entries.count + unusable + page.entries.count + page.unusable <= Self.maxEntries else {

@@ -16,7 +16,7 @@ extension MarkupElement {
         }.first
     }
 
-    /// The title of a feed or an entry, in the form in which people read it.
+    /// The title of a feed or an entry, as plain text.
     var title: String? {
         preferred("title").flatMap { PlainText.of($0, isAtom: ["entry", "feed"].contains(localName)) }
     }

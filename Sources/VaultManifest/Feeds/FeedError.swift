@@ -77,7 +77,7 @@ package enum FeedError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A place in a text, as it is shown to people.
+/// A place in a text, as it is shown to users.
 package struct TextPlace: Hashable, Sendable, CustomStringConvertible {
     /// The line and column, both counted from 1.
     package let line: Int, column: Int
@@ -94,6 +94,6 @@ package struct TextPlace: Hashable, Sendable, CustomStringConvertible {
         )
     }
 
-    /// The place as people write it, such as `line 3, column 14`.
+    /// The place in the form shown to users, such as `line 3, column 14`.
     package var description: String { "line \(line), column \(column)" }
 }

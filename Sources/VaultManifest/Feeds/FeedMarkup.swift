@@ -191,7 +191,7 @@ struct FeedMarkup {
 
     // MARK: Document types
 
-    /// Skips a document type, none of which is used.
+    /// Skips a document type, which is never used.
     private mutating func skipDocumentType() throws(FeedError) {
         var depth = 0
         position += 9

@@ -71,7 +71,7 @@ struct FeedTree {
         return try markup.next()
     }
 
-    /// Adds a text, joining it to any text directly before it, because a feed may have millions of pieces.
+    /// Adds text, joining it to any text directly before it, because a feed may have millions of pieces.
     private mutating func add(_ text: String) {
         let last = open.count - 1
         if case .text(var whole)? = open[last].children.last {
@@ -162,7 +162,7 @@ struct FeedTree {
         return entry
     }
 
-    /// Checks that the feed is complete, because a truncated feed would seem to name fewer titles than it does.
+    /// Checks that the feed is complete, because a truncated feed would seem to drop titles.
     private mutating func finish() throws(FeedError) {
         if root == nil {
             guard !open.isEmpty else { throw .notAFeed }

@@ -148,7 +148,7 @@ enum JSONFeed {
         }
     }
 
-    /// An entry; nil if it is malformed, so that one odd entry does not spoil the others.
+    /// An entry; nil if it is malformed, so that the others can still be read.
     private struct Lenient: Decodable {
         let value: Entry?
 

@@ -1,6 +1,6 @@
 import VaultModel
 
-/// Reads the text of a title, which may contain markup, as people would read it.
+/// Reads the text of a title without its markup.
 enum PlainText {
     /// The maximum number of characters of a text that are read. No title is longer.
     private static let most = 8192
@@ -19,7 +19,7 @@ enum PlainText {
         return folded(isHTML ? ofHTML(text) ?? text : text)
     }
 
-    /// Returns a text on one line, without surrounding blanks; nil if nothing is left.
+    /// Returns a text on one line, without surrounding white space; nil if nothing is left.
     static func folded(_ text: String) -> String? {
         text.prefix(most).split { $0.isWhitespace || $0 == "\u{FEFF}" }.joined(separator: " ").nonEmpty
     }

@@ -38,16 +38,16 @@ struct HLSAttributes: Sendable {
         if index < range.upperBound { isClear = false }
     }
 
-    /// Returns the first attribute with this name, in any case.
+    /// Returns the first attribute with this name, ignoring case.
     subscript(name: String) -> Attribute? { list.first { isNamed($0, name) } }
 
-    /// Returns the index of the first attribute with this name, in any case.
+    /// Returns the index of the first attribute with this name, ignoring case.
     func index(of name: String) -> Int? { list.firstIndex { isNamed($0, name) } }
 
     /// Returns an attribute's name in upper case.
     func name(of attribute: Attribute) -> String { String(decoding: bytes[attribute.name], as: UTF8.self).uppercased() }
 
-    /// Returns whether the list contains a text anywhere, in any case, even if the list is malformed.
+    /// Returns whether the list contains a string anywhere, ignoring case, even if the list is malformed.
     func mentions(_ text: String) -> Bool {
         range.contains { first in
             bytes[first..<range.upperBound].starts(with: text.utf8) { $0.asciiLowercased == $1.asciiLowercased }
@@ -107,7 +107,7 @@ struct HLSAttributes: Sendable {
         let first = index
         while index < end, bytes[index] != UInt8(ascii: ",") { index += 1 }
         let value = bytes.trimmingBlanks(first..<index)
-        // Blanks at the end are common, and every player ends the value before them.
+        // White space at the end is common, and every player ends the value before it.
         let marks: [UInt8] = [UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\"")]
         if value.lowerBound > first, !value.isEmpty { isClear = false }
         if bytes[value].contains(where: marks.contains) { isClear = false }

@@ -30,8 +30,8 @@ struct HLSByteRange {
         return count <= ContentInformation.maxBytes - first ? first..<(first + count) : nil
     }
 
-    /// Parses a number, which may have blanks around it; nil for anything else, or if no representation can be that
-    /// long.
+    /// Parses a number, which may have white space around it; nil for anything else, or if no representation can be
+    /// that long.
     private static func number(_ text: ArraySlice<UInt8>) -> Int64? {
         var digits = text.drop(while: isBlank)
         while let last = digits.last, isBlank(last) { digits.removeLast() }

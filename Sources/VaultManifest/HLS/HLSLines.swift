@@ -62,7 +62,7 @@ struct HLSLines {
     }
 }
 
-// Mends lists in Latin-1, and titles with bytes that a tagging program left in them.
+// Repairs lists in Latin-1, and titles with bytes that a tagging program left in them.
 extension HLSLines {
     /// Returns a playlist in which U+FFFD replaces invalid text in tags and comments, and any characters there that
     /// would end a line for some players. Players accept such text, too.

@@ -63,7 +63,7 @@ struct MarkupCheck {
         guard elements > 0 else { throw .notAManifest }
     }
 
-    /// Refuses a document type anywhere and in any case, even within a comment, so that no reader can find one.
+    /// Refuses a document type anywhere, in upper or lower case, even within a comment, so that no reader can find one.
     private func refuseDocumentType() throws(ManifestError) {
         for index in 0..<position
         where bytes[index] == UInt8(ascii: "<") && has("<!doctype", at: index, ignoringCase: true) {
