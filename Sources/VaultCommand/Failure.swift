@@ -48,7 +48,7 @@ enum Failure: Hashable, Sendable {
     }
 }
 
-/// The error if the command line names a command group, but none of its commands.
+/// The error thrown if the command line names a command group, but none of its commands.
 struct MissingCommand: Error {
     let help: String
 

@@ -237,7 +237,7 @@ struct GivenCommand: Hashable, Sendable {
     private static let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./:=@%+,".utf8)
 }
 
-/// The error if the user chose to stop.
+/// The error thrown if the user chose to stop.
 private struct StoppedByUser: Error {
     let status = ExitStatus.failed
 }

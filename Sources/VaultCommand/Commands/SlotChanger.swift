@@ -4,7 +4,7 @@ import VaultService
 /// Changes the slots of a keyring. This process unlocks the keyring file and issues an order, which the vault's owner
 /// applies.
 ///
-/// This way, no secret is sent to the service. The count of backups is changed in the same way.
+/// In this way, no secret is sent to the service. The count of backups is changed in the same way.
 struct SlotChanger: Sendable {
     private let connector: VaultConnector
     let orders: KeyringOrderIssuer

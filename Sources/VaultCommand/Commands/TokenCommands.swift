@@ -225,7 +225,7 @@ struct RevocationArguments: ParsableArguments {
     }
 }
 
-/// The texts that are used to list tokens, links and sessions.
+/// Formats lists of tokens, links and sessions.
 enum IssuedText {
     /// Returns a table; empty if there are no rows.
     static func table(_ heading: [String], _ rows: [[String]]) -> String {

@@ -148,8 +148,8 @@ final class Offers: Sendable {
             }
     }
 
-    /// Returns a description in which only letters, digits, blanks and harmless marks are kept, because an origin may
-    /// have chosen the name.
+    /// Returns a description in which only letters, digits, spaces and harmless punctuation are kept, because an origin
+    /// may have chosen the name.
     private static func plain(_ description: String) -> String {
         String(
             description.prefix(longestDescription).map { letter in

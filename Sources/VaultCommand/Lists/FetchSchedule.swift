@@ -17,7 +17,7 @@ struct FetchSchedule: Sendable {
 
     /// The default maximum number of titles at a time, overall and per host.
     static let usual = (titles: 3, ofHost: 2)
-    /// The range of numbers of titles at a time that the user may choose.
+    /// The range in which the user may choose the number of titles at a time.
     static let range = 1...16
 
     /// - Parameters:

@@ -54,7 +54,7 @@ struct FetchOrder: Sendable {
         (self.text, self.place, self.content) = (text, place, .success(content))
     }
 
-    /// The number of bytes in the order's texts.
+    /// The number of bytes in the order's strings.
     var byteCount: Int {
         guard case .success(let content) = content else { return text.utf8.count }
         return content.fields.fields.reduce(text.utf8.count + (content.title?.utf8.count ?? 0)) {

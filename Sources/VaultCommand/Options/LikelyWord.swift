@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Finds the word that a mistyped one is likely to mean.
+/// Finds the word that the user is likely to have meant by a mistyped one.
 enum LikelyWord {
     /// Returns the edit distance, which is the least number of letters to insert, remove or replace, or of neighbouring
     /// letters to swap.

@@ -75,7 +75,7 @@ enum DecimalComma {
 
 /// The hours of a day, such as `01:00-06:00` or `1:00 - 6:00`.
 enum HoursArgument {
-    /// Returns the hours in the form that the setting has. Several words are joined with blanks. An empty result means
+    /// Returns the hours in the form that the setting has. Several words are joined with spaces. An empty result means
     /// always.
     static func parse(_ words: [String]) throws -> String {
         let text = words.joined(separator: " ")

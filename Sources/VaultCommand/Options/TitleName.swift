@@ -23,7 +23,7 @@ enum TitleName: Hashable, Sendable {
         }
     }
 
-    /// Parses a word of a list, in which a URL has no blanks.
+    /// Parses a word of a list, in which a URL has no spaces.
     ///
     /// - Throws: as ``init(_:)``.
     init(word: String) throws {
@@ -39,7 +39,7 @@ enum TitleName: Hashable, Sendable {
 }
 
 extension MediaURL {
-    /// Parses a URL that a person typed, or copied from a place where it is shown with blanks in place of escapes.
+    /// Parses a URL that a person typed, or copied from a program that shows spaces instead of escapes.
     ///
     /// - Throws: as ``init(_:)``.
     init(typed text: String) throws {

@@ -7,15 +7,15 @@ struct VaultConnector: Sendable {
     let client: ControlClient
     /// The opener for the vault in this process; nil if a service was found, so that no key was needed.
     let opener: VaultOpener?
-    /// Creates an opener if the service that was found has ended in the meantime. The closure never prompts.
+    /// Creates an opener if the service that was found has since ended. The closure never prompts.
     let fallbackOpener: @Sendable () async throws -> VaultOpener
     /// The storage limits for this run; nil to use the vault's settings.
     let limits: StorageLimits?
     /// Whether to wait for as long as another command owns the vault.
     let waitsForOwner: Bool
 
-    /// The number of tries that are made even without waiting for the owner. They are needed because a service that is
-    /// starting or ending briefly owns the vault without having a socket.
+    /// The number of attempts made even without waiting for the owner, because a service that is starting or stopping
+    /// briefly owns the vault without having a socket.
     private static let minimumTries = 10
     private static let interval: Duration = .milliseconds(100)
 
@@ -104,5 +104,5 @@ struct VaultConnector: Sendable {
     }
 }
 
-/// The error if a service turns out to own the vault.
+/// The error thrown if a service turns out to own the vault.
 struct ServiceFound: Error, Hashable, Sendable {}

@@ -15,7 +15,7 @@ extension DownloadDocument {
 
 /// The table of downloads that `downloads` prints once.
 struct DownloadTable: Sendable {
-    /// The width of the terminal; nil if the output is not a terminal, in which case texts are not cut.
+    /// The width of the terminal; nil if the output is not a terminal, in which case text is not truncated.
     let terminalWidth: Int?
     /// The time of day at which the queue continues, if the queue is waiting for that time.
     var opening: String?

@@ -146,7 +146,7 @@ struct RewrapText: Hashable, Sendable {
             isNothing
             ? "generation \(report.generation) already wraps every key"
             : "moved \(Count.of(report.keys, "key")) to generation \(report.generation)"
-        // As long as any row still needs an older generation, it is not claimed that older copies of the keyring open
+        // While any row needs an older generation, the message must not claim that older copies of the keyring open
         // nothing.
         guard report.unopened == 0 else {
             remarks = [

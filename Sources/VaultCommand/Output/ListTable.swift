@@ -35,7 +35,7 @@ enum ListColumn: String, CaseIterable, Sendable {
         return allCases.map(\.rawValue).filter { !known.contains($0) }.map { head + $0 }
     }
 
-    /// Whether the column's texts may be longer than a line, so that they are cut to the terminal's width.
+    /// Whether the column's text may be longer than a line, so that it is truncated to the terminal's width.
     fileprivate var isLong: Bool { [.name, .url, .contentID].contains(self) }
     /// Whether the column contains numbers, which are right-aligned.
     fileprivate var isNumber: Bool { [.held, .size, .bytes, .age, .played, .expires, .duration].contains(self) }
@@ -125,14 +125,14 @@ struct ListCell: Hashable, Sendable {
 /// The table that `list` prints.
 struct ListTable: Sendable {
     let columns: [ListColumn]
-    /// The width of the terminal; nil if the output is not a terminal, in which case texts are not cut.
+    /// The width of the terminal; nil if the output is not a terminal, in which case text is not truncated.
     let terminalWidth: Int?
 
     private static let gap = 2
-    /// The minimum width to which a column is cut.
+    /// The minimum width to which a column is truncated.
     private static let leastWidth = 12
 
-    /// Returns whether a column's texts are cut. A URL at the end of a line stays whole, so that it can be copied.
+    /// Returns whether a column's text is truncated. A URL at the end of a line stays whole, so that it can be copied.
     private func isCut(_ column: Int) -> Bool {
         columns[column].isLong && !(columns[column] == .url && column == columns.count - 1)
     }

@@ -1,7 +1,7 @@
 import MediaVault
 import VaultService
 
-/// The texts that a command prints about a runbook.
+/// The text that a command prints about a runbook.
 enum RunbookText: Sendable {
     /// A response to a leak, whose steps are numbered and explained.
     case leakResponse

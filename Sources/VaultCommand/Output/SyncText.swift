@@ -2,7 +2,7 @@ import MediaVault
 import VaultModel
 import VaultService
 
-/// The texts about subscriptions and their runs.
+/// Formats subscriptions and their runs for people.
 enum SyncText {
     /// Returns a line for each title that was fetched or removed, and a line with the counts.
     ///

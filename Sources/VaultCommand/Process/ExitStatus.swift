@@ -38,7 +38,7 @@ struct ExitStatus: Hashable, Sendable {
     }
 }
 
-/// The error if an argument or environment variable cannot be used.
+/// The error thrown if an argument or environment variable cannot be used.
 struct UsageError: Error, Hashable, Sendable {
     /// One sentence without a full stop that states what to change.
     let message: String
@@ -51,5 +51,5 @@ struct AlreadyReported: Error, Hashable, Sendable {
     let status: ExitStatus
 }
 
-/// The error if the reader of standard output has gone, so that nothing is left to do or to report.
+/// The error thrown if the reader of standard output has gone, so that nothing is left to do or to report.
 struct OutputClosed: Error, Hashable, Sendable {}

@@ -9,7 +9,7 @@ import Darwin
 /// The environment variables, and the folder in which the process was started.
 struct ProcessEnvironment: Sendable {
     private let variables: [String: String]
-    /// The folder in which relative paths start; nil if it was removed, or its path is not UTF-8.
+    /// The folder against which relative paths are resolved; nil if it was removed, or its path is not UTF-8.
     private let workingDirectory: String?
 
     init(variables: [String: String], workingDirectory: String?) {
@@ -31,7 +31,7 @@ struct ProcessEnvironment: Sendable {
         variables[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Returns the absolute form of a path. A relative path starts in the working directory.
+    /// Returns the absolute form of a path. A relative path is resolved against the working directory.
     func absolute(_ path: String) throws -> String {
         if path.hasPrefix("/") { return AbsolutePath.of(path, from: "/") }
         guard let workingDirectory else {
@@ -44,7 +44,7 @@ struct ProcessEnvironment: Sendable {
 
 /// Makes the absolute paths that the library requires.
 enum AbsolutePath {
-    /// Returns the absolute form of `path`. A relative path starts in `folder`.
+    /// Returns the absolute form of `path`. A relative path is resolved against `folder`.
     ///
     /// Empty and `.` components are removed. A `..` component is kept, because only the file system can resolve it
     /// across symbolic links.
@@ -103,7 +103,7 @@ enum ProcessInput {
     }
 
     private static func strings(_ list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> [[UInt8]] {
-        // The list and its texts exist for as long as the process. The list ends with a null pointer, and each text
+        // The list and its strings exist for as long as the process. The list ends with a null pointer, and each string
         // with a zero byte.
         var (strings, next) = unsafe ([[UInt8]](), list)
         while let text = unsafe next.pointee {

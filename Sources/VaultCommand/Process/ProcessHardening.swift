@@ -19,8 +19,8 @@ enum ProcessHardening {
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         #if canImport(Glibc)
         _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-        // If the system refuses this, other processes of the same user can debug this one, which is a drawback, but no
-        // reason to stop.
+        // If the system refuses this, other processes of the same user can debug this one, which is a drawback but not
+        // fatal.
         _ = cprocess_forbid_dumps()
         #else
         _ = unsafe setrlimit(RLIMIT_CORE, &none)
@@ -71,7 +71,7 @@ enum MemoryTrimming {
     }
 }
 
-/// Handles the content that freed memory still has.
+/// Overwrites freed memory.
 enum FreedMemory {
     /// Makes the process overwrite all memory that it frees after this call. This is too slow while media is played.
     static func overwrite() {
