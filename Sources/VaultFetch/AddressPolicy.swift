@@ -108,7 +108,7 @@ final class AddressGuard {
     private func open(_ address: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
         let target = unsafe NetworkAddress.read(ccurl_socket_address(address))
         guard allows(target?.address, port: target?.port ?? 0) else { return -1 }
-        // A child process that is started in the meantime must not keep the connection open.
+        // A child process that is started now must not keep the connection open.
         #if canImport(Darwin)
         let descriptor = unsafe socket(address.pointee.family, address.pointee.socktype, address.pointee.protocol)
         if descriptor >= 0 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }

@@ -3,7 +3,7 @@ package import VaultModel
 /// The libcurl transport for HTTP and HTTPS origins, which runs on its own thread.
 ///
 /// Connections are kept and reused. A transfer whose reader is slow is paused when 128 KiB are buffered, so that memory
-/// stays bounded whatever the size of the media.
+/// stays bounded regardless of the size of the media.
 package final class CurlOrigin: Origin {
     private let loop: CurlLoop
 
@@ -88,7 +88,7 @@ final class Transfer: Sendable {
         try await next { $0.takeBytes() }
     }
 
-    /// Ends the transfer, whatever its state.
+    /// Ends the transfer in any state.
     func cancel() {
         let (isRunning, waiters) = state.withLock { ($0.cancel(), $0.takeWaiters()) }
         if isRunning { loop.post(.remove(self)) }
@@ -134,7 +134,7 @@ final class Transfer: Sendable {
         state.withLock { $0.receive(bytes) }
     }
 
-    /// Wakes the reader if there is news for it; the loop calls this once for everything that one iteration received.
+    /// Wakes the reader if anything has changed for it; the loop calls this once per iteration.
     func deliver() {
         for waiter in state.withLock({ $0.takeWaiters() }) { waiter.resume() }
     }

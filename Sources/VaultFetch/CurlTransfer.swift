@@ -51,7 +51,7 @@ final class CurlTransfer {
     private var hasReadHead = false
     /// The reason why a callback ended the transfer.
     private var failure: OriginFailure?
-    /// The time of the last progress, which is a head or a byte of the body.
+    /// The time at which a head, or a byte of the body, last arrived.
     private var silentSince = ContinuousClock.now
     private var isPaused = false
 
@@ -251,7 +251,7 @@ final class CurlTransfer {
         // If there is no proxy, the empty string keeps libcurl from reading the environment.
         try handle.set(CURLOPT_PROXY, proxy?.location ?? "")
         guard let proxy else { return }
-        // The settings decide which hosts are contacted directly, whatever the environment's variables state.
+        // The settings, not the environment variables, decide which hosts are contacted directly.
         try handle.set(CURLOPT_NOPROXY, "")
         if let user = proxy.user { try handle.set(CURLOPT_PROXYUSERNAME, user) }
         if let password = proxy.password { try handle.set(CURLOPT_PROXYPASSWORD, password) }

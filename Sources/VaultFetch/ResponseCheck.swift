@@ -20,7 +20,7 @@ package enum ResponseCheck {
 
     /// Returns what a response states about its representation, for the vault to store.
     ///
-    /// From a 416, only the length is taken, because its type and tags are those of the error page.
+    /// Of a 416 response, only the length is used, because its type and tags are those of the error page.
     package static func information(
         of head: OriginHead, asked: OriginRequest, content: ResponseContent
     ) -> ContentInformation {

@@ -3,10 +3,10 @@ import VaultModel
 /// The state of one transfer: the bytes received, whether the transfer is paused, how it ended, and its waiters.
 ///
 /// The state makes decisions and has no effects. It returns waiters so that the caller can resume each exactly once,
-/// after releasing the lock. A waiter learns only that there is news, and then asks again. `Waiter` is a continuation,
-/// or in tests a number.
+/// after releasing the lock. A waiter learns only that something has changed, and then asks again. `Waiter` is a
+/// continuation, or in tests a number.
 struct TransferState<Waiter> {
-    /// What became of received bytes.
+    /// The outcome for received bytes.
     enum Reception: Hashable {
         /// The bytes are in the buffer.
         case taken
@@ -78,7 +78,7 @@ struct TransferState<Waiter> {
         end = failure.map { .failed($0) } ?? .proper
     }
 
-    /// Removes and returns the waiters to resume, if there is news for them.
+    /// Removes and returns the waiters to resume, if anything has changed for them.
     mutating func takeWaiters() -> [Waiter] {
         guard hasNews else { return [] }
         defer { waiters = [] }
@@ -116,7 +116,7 @@ struct TransferState<Waiter> {
         }
     }
 
-    /// Keeps a waiter until there is news for it, or returns it if there already is.
+    /// Keeps a waiter until something changes for it, or returns it if something already has.
     mutating func park(_ waiter: Waiter) -> Waiter? {
         guard !hasNews else { return waiter }
         waiters.append(waiter)

@@ -67,7 +67,7 @@ public struct AccessGrant: Hashable, Sendable {
             (self.url, self.count, self.titles) = (url, count, Array(titles.prefix(Self.maxTitles)))
         }
 
-        /// Returns whether one of the links leads to a title, judged by whether the record has the title's id or URL.
+        /// Returns whether one of the links leads to a title, that is, whether the record has the title's id or URL.
         ///
         /// - Parameter title: nil if only the title's URL is known.
         package func lead(to title: TitleID?, at url: String) -> Bool {
@@ -144,7 +144,7 @@ public struct AccessGrant: Hashable, Sendable {
     /// Checks that a name has no invisible part, because two names that look the same would hide which one is revoked.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if the name is empty, is longer than ``maxNameLength``
-    ///   characters, begins or ends with a blank, or contains control characters or invisible characters.
+    ///   characters, begins or ends with white space, or contains control characters or invisible characters.
     package static func check(name: String) throws {
         let scalars = name.unicodeScalars
         guard (1...maxNameLength).contains(scalars.count), scalars.allSatisfy(isVisible),
@@ -161,7 +161,8 @@ public struct AccessGrant: Hashable, Sendable {
         scalar.properties.generalCategory != .control && !hidden.contains { $0.contains(scalar.value) }
     }
 
-    /// Returns whether a character must not begin or end a name: a blank, or a joiner, which has nothing to join there.
+    /// Returns whether a character must not begin or end a name: white space, or a joiner, which has nothing to join
+    /// there.
     private static func isBlank(_ scalar: Unicode.Scalar) -> Bool {
         scalar.properties.isWhitespace || (0x200C...0x200D).contains(scalar.value)
     }

@@ -42,7 +42,7 @@ public struct DownloadSettings: Hashable, Sendable {
 
     /// Sets the maximum rate in bytes per second; nil or 0 means no limit.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if the rate is negative or impossibly large.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the rate is negative or too large.
     public mutating func setRate(_ rate: Int64?) throws {
         guard (0...ContentInformation.maxBytes).contains(rate ?? 0) else {
             throw VaultError(.invalidArgument, "download-rate must not be negative; give bytes per second")
@@ -52,7 +52,7 @@ public struct DownloadSettings: Hashable, Sendable {
 
     /// Sets the rate, in bytes per second, below which a download gives up its place to a waiting one; 0 means never.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if the rate is negative or impossibly large.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the rate is negative or too large.
     public mutating func setLeastRate(_ rate: Int64) throws {
         guard (0...ContentInformation.maxBytes).contains(rate) else {
             throw VaultError(

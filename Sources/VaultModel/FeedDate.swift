@@ -1,5 +1,5 @@
-/// Parses dates in the formats that feeds use: mail's (RFC 822, in RSS), C's, and the Internet's (ISO 8601, in Atom and
-/// JSON).
+/// Parses dates in the formats that feeds use: that of mail (RFC 822, in RSS), that of C's `asctime`, and ISO 8601 (in
+/// Atom and JSON).
 ///
 /// Feeds deviate from these formats, so each part of a date is recognized by its form, and a missing part is zero.
 package enum FeedDate {
@@ -13,7 +13,7 @@ package enum FeedDate {
             weekdays.contains(word.prefix(3)) && !word.contains(where: \.isNumber)
         }
         guard let first = words.first else { return nil }
-        // A date in the Internet's format begins with a year, and does not name the month.
+        // A date in ISO 8601 begins with a year, and does not name the month.
         let isShort = first.split(separator: "-").prefix(3).map(\.count).elementsEqual([2, 2, 2])
         if digits(first).count >= 4 || isShort, !words.contains(where: { month($0) != nil }) {
             return ofInternet(words.joined(separator: " "))
@@ -62,7 +62,7 @@ package enum FeedDate {
         return head.contains(":") ? [head, word[sign...]] : word.split(separator: "-")
     }
 
-    // MARK: The Internet
+    // MARK: ISO 8601
 
     /// Parses `2003-12-13t18:30:02.25+01:00`, `20031213 1830 z`, `2003/12/13`, `2003-12`, `2003-347`.
     private static func ofInternet(_ text: String) -> Int64? {

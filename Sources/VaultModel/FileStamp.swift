@@ -6,7 +6,7 @@ import Musl
 import Darwin
 #endif
 
-/// Metadata from which it can be seen whether a file has changed, without reading the file's contents.
+/// Metadata that shows whether a file has changed, without reading the file's contents.
 package struct FileStamp: Hashable, Sendable {
     package let device: UInt64
     package let number: UInt64

@@ -28,7 +28,7 @@ public struct HostHeaders: Hashable, Sendable {
     /// Sets a field for a host, replacing any field with the same name; nil removes it.
     ///
     /// - Parameters:
-    ///   - name: the field's name, in any case.
+    ///   - name: the field's name; case is ignored.
     ///   - value: the field's value, without control characters.
     ///   - host: the host, with a port if only that port is meant.
     /// - Throws: ``VaultError`` with code `invalidArgument` if the host or the field is invalid, the vault sets a field

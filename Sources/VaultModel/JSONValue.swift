@@ -1,9 +1,10 @@
-/// A JSON value. In what the vault writes, every number is an integer.
+/// A JSON value. Every number that the vault writes is an integer.
 package enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
     case integer(Int64)
-    /// A number that is not a 64-bit integer, or that is written with a fraction or an exponent and is not exact. Only ``JSONParser/Numbers/all`` admits it.
+    /// A number that is not a 64-bit integer, or that has a fraction or an exponent and is not an exact integer. Only
+    /// ``JSONParser/Numbers/all`` accepts it.
     case fraction(Double)
     case string(String)
     case array([JSONValue])

@@ -1,5 +1,5 @@
-/// Recognizes audio and video files by their first bytes, whatever type their origin states, because many servers send
-/// `text/plain` for any file with an unknown suffix.
+/// Recognizes audio and video files by their first bytes rather than by the type that their origin states, because many
+/// servers send `text/plain` for any file with an unknown suffix.
 package enum MediaSignature {
     /// The number of bytes that suffice to recognize a file.
     package static let byteCount = 512

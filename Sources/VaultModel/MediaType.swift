@@ -167,7 +167,7 @@ extension MediaType {
         ["text/html", "application/xhtml+xml"].contains(type.prefix { $0 != ";" }.trimmingBlanks().lowercased())
     }
 
-    /// Returns whether the bytes begin like a web page, whatever type the origin states.
+    /// Returns whether the bytes begin like a web page, regardless of the type that the origin states.
     package static func beginsPage(_ bytes: some Sequence<UInt8>) -> Bool {
         let isBlank: (UInt8) -> Bool = { $0 <= 0x20 || $0 == 0xEF || $0 == 0xBB || $0 == 0xBF }
         let text = Array(bytes.prefix(pageBeginningByteCount).drop(while: isBlank))
@@ -185,7 +185,7 @@ extension MediaType {
         "<div", "<font", "<table", "<a", "<b", "<br", "<p",
     ]
 
-    /// The number of bytes, including leading blanks, that suffice to recognize a page.
+    /// The number of bytes, including leading white space, that suffice to recognize a page.
     package static let pageBeginningByteCount = 64
 
     private static let timedText: Set<String> = ["text/vtt", "text/srt", "text/x-ssa"]

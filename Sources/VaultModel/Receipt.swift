@@ -39,7 +39,7 @@ public struct Receipt: Hashable, Codable, Sendable {
         public static let restore = Act(rawValue: "restore")
     }
 
-    /// How far a key operation went.
+    /// How much of a key operation was done.
     public struct Outcome: RawRepresentable, Hashable, Codable, Sendable {
         /// The name that the log uses.
         public let rawValue: String
@@ -63,7 +63,7 @@ public struct Receipt: Hashable, Codable, Sendable {
     @AsTimestamp public private(set) var time: Int64
     /// The kind of key operation.
     public let act: Act
-    /// How far the operation went.
+    /// How much of the operation was done.
     public let outcome: Outcome
     /// The generation that the operation changed, or the current one if it changed none.
     public let generation: Int

@@ -130,7 +130,7 @@ package enum SubscriptionKind: IdentifierKind {
 
 // Conversion to and from the sealed record.
 extension Subscription {
-    /// Creates a subscription from its record; nil if a member is missing or impossible.
+    /// Creates a subscription from its record; nil if a member is missing or invalid.
     package init?(_ id: SubscriptionID, _ record: JSONObject) {
         do {
             let source: Source

@@ -31,7 +31,7 @@ package struct ThreadRoom {
         guard let map = text("/proc/self/uid_map"), let outside = Self.outside(user, map), outside != 0 else {
             return .max
         }
-        // The system counts per user namespace. In any but the initial one, the other threads that count are unknown.
+        // The system counts per user namespace. In any but the initial one, the number of other threads is unknown.
         guard map.split(whereSeparator: \.isWhitespace) == ["0", "0", "4294967295"] else { return limit }
         guard !Self.mayPassLimits(own) else { return .max }
         if let all = threadsOfSystem, limit - all >= wanted { return limit - all }
@@ -91,7 +91,7 @@ package struct ThreadRoom {
         text(path).flatMap { Self.count($0.prefix { !$0.isWhitespace }) }
     }
 
-    // MARK: What both have
+    // MARK: Shared helpers
 
     private static func room(_ most: Int, _ used: Int) -> Int { max(0, most - used) + 1 }
 

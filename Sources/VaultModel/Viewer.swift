@@ -67,7 +67,8 @@ package struct PINVerifier: Hashable, Sendable {
     package let hash: [UInt8]
 
     package static let (saltByteCount, hashByteCount) = (16, 32)
-    /// The bounds of the stored costs, so that a row that was tampered with cannot demand a day or all memory.
+    /// The bounds of the stored costs, so that a row that was tampered with cannot demand a day's work or all of the
+    /// memory.
     package static let (passBounds, memoryBounds): (ClosedRange<Int64>, ClosedRange<Int64>) =
         (1...16, (8 << 20)...(1 << 30))
 

@@ -22,7 +22,7 @@ package enum WholeFile {
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         guard let stamp = FileStamp(regularFile: descriptor), stamp.size <= Int64(most) else { return nil }
-        // One extra byte shows whether the file has grown in the meantime.
+        // One extra byte shows whether the file grew while it was read.
         var bytes = [UInt8](repeating: 0, count: Int(stamp.size) + 1)
         var count = 0
         while count < bytes.count {

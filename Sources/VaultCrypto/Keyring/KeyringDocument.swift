@@ -85,7 +85,8 @@ package struct KeyringDocument: Sendable {
         return Array(role.rawValue.utf8) + [0] + vaultID.bytes + LittleEndian.bytes(number)
     }
 
-    /// Returns the checksum over every member except itself and the authenticator. It tells damage from a wrong key.
+    /// Returns the checksum over every member except itself and the authenticator. It distinguishes damage from a wrong
+    /// key.
     static func checksum(of object: JSONObject) -> String {
         var object = object
         object["checksum"] = nil
@@ -295,7 +296,7 @@ extension KeyringDocument.Slot {
         self.init(
             number: number, label: label, method: method, rootKey: [],
             passphrase: method == .passphrase ? try cost ?? .moderate() : nil)
-        // A keyring that states an impossible cost could not be read back.
+        // A keyring that states an invalid cost could not be read back.
         guard passphrase?.isPossible ?? true else {
             throw VaultError(
                 .invalidArgument, "a passphrase must cost between 1 and 64 passes over 8 MiB to 4 GiB of memory")

@@ -211,7 +211,7 @@ extension KeyringEdit {
             cost: cost)
     }
 
-    /// Returns the order after trying it on a copy, so that an impossible order is refused before it is sent.
+    /// Returns the order after applying it to a copy, so that an invalid order is refused before it is sent.
     fileprivate func checked(_ order: KeyringOrder) throws -> KeyringOrder {
         var trial = self
         try trial.carryOut(order)

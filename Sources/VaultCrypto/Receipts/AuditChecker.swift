@@ -42,8 +42,8 @@ package struct AuditChecker: Sendable {
 
     /// Creates a checker that expects the log's first line.
     ///
-    /// - Parameter anchor: the keyring's facts; nil if the keyring no longer exists. Lines missing from the log's end
-    ///   are then not detected.
+    /// - Parameter anchor: the facts from the keyring; nil if the keyring no longer exists. Lines missing from the
+    ///   log's end are then not detected.
     package init(anchor: Anchor?) {
         self.anchor = anchor
         report.isAnchored = anchor != nil

@@ -1,12 +1,12 @@
 package import VaultModel
 
-/// Signs the receipts of a vault's audit log with its keyring, and names what they are about.
+/// Signs the receipts of a vault's audit log with its keyring, and derives the names of the resources in them.
 package struct KeyringReceipts {
     private let keyring: Keyring
 
     package init(_ keyring: Keyring) { self.keyring = keyring }
 
-    /// Returns the keyring's facts that the log must agree with.
+    /// Returns the facts from the keyring that the log must match.
     package func anchor() throws -> AuditChecker.Anchor {
         let keys = keyring.keys
         return AuditChecker.Anchor(
