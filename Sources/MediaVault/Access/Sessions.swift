@@ -37,7 +37,7 @@ extension AccessGrants {
     ///     current one.
     ///   - former: the browser's previous session, which is ended.
     /// - Throws: the errors of ``createToken(_:name:expires:)``; also ``VaultError`` with code `busy` if the sessions
-    ///   were ended or the credential was revoked in the meantime.
+    ///   were ended or the credential was revoked during the call.
     package func beginSession(
         of viewer: ViewerID?, in browser: String?, by holder: TokenAccess? = nil, since era: SignInEra? = nil,
         endingFormer former: SessionSecret?

@@ -35,7 +35,7 @@ struct LiveManifest: Sendable {
         confirmed.map { now - $0 < max(Self.shortestPause, work * Self.pauseAfterWork) } ?? false
     }
 
-    /// Returns whether the copy may be served although the origin does not answer. This is so only while something that
+    /// Returns whether the copy may be served although the origin does not answer, which it may while something that
     /// the manifest names may still exist.
     func isOfUse(now: ContinuousClock.Instant) -> Bool {
         let window = min(manifest.window ?? Self.usualWindow, Self.longestWindow)
@@ -53,10 +53,10 @@ struct ManifestDigest: Hashable, Sendable {
     }
 }
 
-/// The manifests that are being played. A value.
+/// The manifests that are being played. It is a value type.
 ///
-/// Each is remembered only as long as its owner lives, which is the loader of its resource. So nothing of a removed,
-/// shredded or idle resource is kept.
+/// Each is kept only while the loader of its resource exists. Therefore nothing remains of a removed, shredded or idle
+/// resource.
 struct PlayedManifests {
     /// A rewritten manifest text, with the version from which it was made and the link for which it was made.
     struct Text {
@@ -75,7 +75,7 @@ struct PlayedManifests {
         var isManifest = false
         var live: LiveManifest?
         var text: Text?
-        /// The text that was last refused, if it is large, and the reason.
+        /// The digest of the text that was last refused, if it is large, and the reason.
         var refusal: (digest: ManifestDigest, error: VaultError)?
         var lastUse = 0
 
@@ -83,7 +83,7 @@ struct PlayedManifests {
         var weight: Int { live?.manifest.weight ?? 0 }
     }
 
-    /// The maximum number of bytes in all texts together.
+    /// The maximum total size of all texts, in bytes.
     private let maxBytes: Int
     /// The maximum memory of all live manifests together. The most recently used one is kept even if it exceeds this.
     private let maxWeight: Int
@@ -113,13 +113,13 @@ struct PlayedManifests {
         return entry.lock
     }
 
-    /// Returns whether a resource is known to be a manifest, whatever its type and path suggest.
+    /// Returns whether a resource is known to be a manifest, regardless of its type and path.
     func contains(_ id: ResourceID) -> Bool {
         guard let entry = entries[id], entry.owner != nil else { return false }
         return entry.isManifest
     }
 
-    /// Records whether a resource is a manifest, whatever its type and path suggest.
+    /// Records whether a resource is a manifest, regardless of its type and path.
     mutating func note(_ id: ResourceID, isManifest: Bool = true) { entries[id]?.isManifest = isManifest }
 
     /// Returns the copy of a live manifest; nil if none is kept.
@@ -142,7 +142,7 @@ struct PlayedManifests {
     /// Returns whether this URL, apart from its query, names a live manifest.
     func isLikelyLive(_ url: MediaURL) -> Bool { liveURLs.contains(Self.name(of: url)) }
 
-    /// Returns the text kept for a link, whatever its version; nil if none is kept.
+    /// Returns the text kept for a link, of any version; nil if none is kept.
     func text(of id: ResourceID, for scope: LinkScope, at service: String, revision: Int64) -> Text? {
         guard let text = entries[id]?.text, text.scope == scope, text.revision == revision,
             // Only an MPD has links that name the service.

@@ -42,7 +42,7 @@ struct ManifestLinker: Sendable {
         let kind: Capability.Kind = isDerived ? .derived : .named
         // Credentials are sent only to the origin for which they were given, and only for resources that the manifest
         // names itself. A folder is not such a resource, because a link to it would send them for any URL that a player
-        // makes up.
+        // constructs.
         if let principal, !reference.isFolder, base.origin == scope.url.origin {
             return .target(kind, principal: principal)
         }

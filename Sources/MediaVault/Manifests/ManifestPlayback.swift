@@ -31,15 +31,15 @@ final class ManifestPlayback: Sendable {
         loaders.loader(of: resource.id).map { $0.hasSeenMedia } ?? false
     }
 
-    /// Examines the beginning of a resource, unless that has been done, so that its other parts are served as what they
-    /// are.
+    /// Examines the beginning of a resource, unless that has been done, so that its other parts are served according to
+    /// their kind.
     ///
     /// If the beginning is not held, it is requested only if neither the type nor the path says that the resource is
     /// media, or if too few of its bytes have been seen.
     ///
     /// - Parameters:
     ///   - resource: the resource.
-    ///   - isBegun: whether some of its first bytes have been seen, but too few.
+    ///   - isBegun: whether some of its first bytes have been seen, but too few to decide.
     ///   - read: opens a range of the resource.
     /// - Returns: whether the origin was asked for the bytes.
     /// - Throws: `CancellationError`.
@@ -132,7 +132,7 @@ final class ManifestPlayback: Sendable {
                 resource: resource, hiddenTitle: title, scope: scope, service: service, loader: loader,
                 playback: self, seat: ManifestSeat(in: loaders.environment.manifestSemaphore), read: read
             ).open()
-            // If a version only began like a manifest, media may replace it.
+            // A version that only began like a manifest may be replaced by media.
             if manifest == nil { played.withLock { $0.note(resource.id, isManifest: false) } }
             return manifest
         }
@@ -149,7 +149,7 @@ final class ManifestPlayback: Sendable {
         played.withLock { $0.lock(of: id, owner: loader) }
     }
 
-    // MARK: What is remembered
+    // MARK: State
 
     func live(_ id: ResourceID) -> LiveManifest? { played.withLock { $0.live(id) } }
 

@@ -2,7 +2,7 @@ import VaultModel
 
 /// The bytes of media, of which only those that may contain metadata are read.
 ///
-/// A pure value, except for the reads. Every size stated in the media is checked where it is used.
+/// It is a value type whose only I/O is reading. Every size stated in the media is checked where it is used.
 struct MediaBytes {
     /// The length of the media in bytes.
     let length: Int64

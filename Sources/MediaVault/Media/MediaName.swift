@@ -6,7 +6,7 @@ import VaultModel
 struct MediaName {
     private let media: MediaBytes
 
-    /// How many bytes of an ID3 tag are searched. That is enough, because names come before pictures.
+    /// The number of bytes of an ID3 tag that are searched, which is enough because names come before pictures.
     private static let maxTagBytes = 256 << 10
     /// The maximum length of a name in bytes.
     private static let maxNameBytes = 1024

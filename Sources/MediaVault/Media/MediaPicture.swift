@@ -9,11 +9,11 @@ struct MediaPicture {
 
     /// The maximum size of a picture within media, in bytes. Podcast covers have 3000 pixels a side.
     static let maxBytes = 4 << 20
-    /// How many bytes of an ID3 tag are searched: enough for a picture and the texts before it.
+    /// The number of bytes of an ID3 tag that are searched, enough for a picture and the text before it.
     private static let maxTagBytes = maxBytes + maxTextBytes
-    /// The maximum number of bytes in a picture's description, and in the texts of a tag.
+    /// The maximum number of bytes in a picture's description, and in the text of a tag.
     private static let maxTextBytes = 256 << 10
-    /// The maximum number of bytes in an Ogg file's comments: enough for a picture in base64 and the texts beside it.
+    /// The maximum number of bytes in an Ogg file's comments: enough for a picture in base64 and the text beside it.
     private static let maxCommentBytes = (maxBytes + maxTextBytes) / 3 * 4 + maxTextBytes
     /// The maximum number of FLAC blocks to examine.
     private static let maxBlocks = 128
@@ -37,7 +37,7 @@ struct MediaPicture {
         return Picture(try media.read(data.body.lowerBound + 8, Int(data.body.length) - 8))
     }
 
-    /// A picture with the number by which its label says what it shows.
+    /// A picture with the number of its type, which says what it shows.
     private typealias Labelled = (use: Int64, picture: Picture)
 
     private static func choice(_ pictures: some Sequence<Labelled>) -> Picture? {
@@ -56,8 +56,8 @@ struct MediaPicture {
         guard frame.isWhole, isShort || frame.id.elementsEqual("APIC".utf8),
             let content = frame.content(upTo: maxTagBytes), let encoding = content.first
         else { return nil }
-        // The content has the encoding of the description, the image format, what the picture shows, the description,
-        // and the picture.
+        // The content has the encoding of the description, the image format, the picture type, the description, and the
+        // picture.
         var rest = content.dropFirst()
         if isShort {
             rest = rest.dropFirst(3)

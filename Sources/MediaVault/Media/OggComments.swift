@@ -74,7 +74,7 @@ struct OggComments {
         return nil
     }
 
-    // MARK: Numbers and texts
+    // MARK: Numbers and strings
 
     /// Reads a little-endian number of four bytes, and removes it from `rest`.
     private static func takeNumber(_ rest: inout ArraySlice<UInt8>) -> Int? {

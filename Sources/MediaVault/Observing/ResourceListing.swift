@@ -142,8 +142,8 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
     /// fetched or imported; nil if neither states it.
     @OrNull public internal(set) var duration: Int64?
     /// A tag of 16 hex digits that differs from one cover to another; nil if no cover is known. A picture within the
-    /// resource's bytes becomes known once all of them are fetched or imported, but ``Titles/cover(of:)`` finds it in
-    /// any case.
+    /// resource's bytes becomes known once all of them are fetched or imported, but ``Titles/cover(of:)`` always finds
+    /// it.
     @OrNull public internal(set) var cover: String?
     /// The title of which this resource is the manifest; nil if it was not fetched as one.
     @OrNull public internal(set) var title: Title?
@@ -172,12 +172,12 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
     /// The number of bytes held of the resource, or of all its title's resources.
     package var wholeBytes: Int64 { title?.bytes ?? bytes + (partBytes ?? 0) }
 
-    /// Whether the resource is the manifest of a title of several resources, judged by its type and URL.
+    /// Whether the resource is the manifest of a title of several resources, according to its type and URL.
     package var isManifest: Bool {
         title != nil || ManifestDetection.kind(type: type, path: url.prefix { $0 != "?" && $0 != "#" }) != nil
     }
 
-    /// The kind of manifest that the resource is, judged by its type and URL; nil if it is not a manifest.
+    /// The kind of manifest that the resource is, according to its type and URL; nil if it is not a manifest.
     package var manifestKind: ManifestKind? {
         title?.kind ?? ManifestDetection.kind(type: type, path: url.prefix { $0 != "?" && $0 != "#" })
     }
@@ -197,7 +197,7 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
         contentID = CacheKey(bytes: resource.metadata.cacheKey).contentID
         added = Timestamp(seconds: resource.metadata.created)
         accessed = Timestamp(seconds: resource.accessed)
-        // This agrees with eviction: only a resource that was merely played expires.
+        // As in eviction, only a resource that was merely played expires.
         expires = resource.resourceClass == .cache ? age.map { Timestamp(seconds: resource.accessed + $0) } : nil
         url = resource.metadata.url
         size = information?.length

@@ -10,7 +10,7 @@ struct FeedCover: Sendable {
     /// addresses.
     let picture: MediaReference
 
-    /// The maximum time to fetch the picture, however slowly its bytes arrive.
+    /// The time limit for fetching the whole picture.
     private static let timeLimit: Duration = .seconds(20)
 
     /// Stores the picture as the cover of a title that has none, neither one that was set nor one in its media.

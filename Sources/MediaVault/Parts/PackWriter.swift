@@ -77,7 +77,7 @@ final class PackWriter: Sendable {
         try await turn.exclusively {
             let result: Swift.Result<Result, any Error>
             do { result = .success(try await body()) } catch { result = .failure(error) }
-            // Loaders must learn that their files are stored, or they would fetch them again.
+            // Loaders are told that their files are stored, so that they do not fetch them again.
             for id in takeRecorded() { await loaders.loader(of: id)?.reloadUnknown() }
             return try result.get()
         }

@@ -103,7 +103,7 @@ final class PartFetcher: Sendable {
             _ = try? await pack.finish()
             throw error
         }
-        // A player has turned these parts into resources of their own in the meantime.
+        // A player requested these parts during the fetch, so they are resources of their own now.
         for id in try await pack.finish() {
             guard let part = work.withLock({ $0.packed[id] }) else { continue }
             let (loader, lease) = try await loaders.use(part)

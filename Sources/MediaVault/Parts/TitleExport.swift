@@ -22,7 +22,7 @@ struct TitleExport {
     private var store: VaultStore { loaders.environment.store }
     private var pool: BlockingPool { loaders.environment.pool }
 
-    /// The content of the folder: the texts of manifests, and the bytes of held resources.
+    /// The content of the folder: the text of manifests, and the bytes of held resources.
     private struct Content {
         var texts: [(name: String, bytes: [UInt8])]
         var media: [(name: String, source: ExportSource, range: ByteRange)] = []
@@ -71,7 +71,7 @@ struct TitleExport {
         }
     }
 
-    // MARK: What belongs to it
+    // MARK: Contents
 
     /// Reads the manifests, and finds the resources that they name.
     ///

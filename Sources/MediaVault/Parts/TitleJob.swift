@@ -6,7 +6,7 @@ import VaultStorage
 /// Downloads a title: its manifest, the media playlists of the chosen renditions, then every resource that these name,
 /// several at a time.
 ///
-/// A resource that is not a manifest is downloaded by itself. A resource that is held whole is not requested again.
+/// A resource that is not a manifest is downloaded alone. A resource that is held whole is not requested again.
 final class TitleJob: Sendable {
     private let loaders: LoaderTable
     private let pictures: FeedPictures
@@ -150,7 +150,7 @@ final class TitleJob: Sendable {
         }
     }
 
-    /// An error: the title, or one of its playlists, is still growing.
+    /// The error for a title that is still growing, or that has such a playlist.
     private struct LiveTitle: Error {
         let url: MediaURL
 
@@ -160,7 +160,8 @@ final class TitleJob: Sendable {
         }
     }
 
-    /// An error: a manifest cannot be used, or has references that players are refused, so there is no title yet.
+    /// The error for a manifest that cannot be used, or that has references that players are refused, so that there is
+    /// no title yet.
     private struct UnusableManifest: Error {
         let vaultError: VaultError
     }

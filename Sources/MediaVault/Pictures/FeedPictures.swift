@@ -35,7 +35,7 @@ final class FeedPictures: Sendable {
         }
 
         mutating func keep(_ picture: Picture?, of reference: MediaReference) {
-            // The entry may have been dropped in the meantime, and a closed vault must not keep any.
+            // The entry may have been dropped since, and a closed vault must not keep any.
             guard !isEnded, entries[reference] != nil else { return }
             entries[reference]?.found = .some(picture)
             bytes += picture?.bytes.count ?? 0

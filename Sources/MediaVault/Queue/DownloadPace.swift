@@ -17,10 +17,10 @@ struct DownloadPace: Hashable, Sendable {
     ///   - time: the current time, in seconds since 1970.
     init(held: Int64, at time: Int64) { (since, heldThen, grew) = (time, held, time) }
 
-    /// Measures the pace if a period is over.
+    /// Measures the pace if a period has passed.
     ///
-    /// An origin that does not support ranges first sends the held bytes again. Until that would be over at the least
-    /// rate, a lack of new bytes does not count as a standstill.
+    /// An origin that does not support ranges first sends the held bytes again. For as long as that would take at the
+    /// least rate, a lack of new bytes does not count as a standstill.
     ///
     /// A period is discarded if it was not measured in time, for example because the clock was set, or if held bytes
     /// were dropped during it.

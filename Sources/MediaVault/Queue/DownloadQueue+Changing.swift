@@ -22,7 +22,7 @@ extension DownloadQueue {
         try store.requireOwner(to: "queues downloads")
         try await load()
         return try await changing.exclusively {
-            // The resources are named under the lock, so that the locator cannot change in between.
+            // Name the resources under the lock, so that the locator cannot change before their entries are written.
             var named: [NamedOrder] = []
             for download in downloads { named.append(try await name(download.reference, download.options)) }
             let entries = try await entries(for: named, first: first, resumes: resumes)

@@ -208,7 +208,7 @@ package final class DownloadQueue: Sendable {
     /// Makes the queue decide again which downloads run.
     func wake() { waking.yield() }
 
-    // MARK: What subscriptions ask
+    // MARK: For subscriptions
 
     /// Returns the queued titles, each with its download URL and its state.
     func queuedTitles() async throws -> [TitleID: (url: String, state: QueuedDownload.State)] {

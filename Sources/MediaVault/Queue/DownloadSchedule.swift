@@ -63,7 +63,7 @@ struct DownloadSchedule: Sendable {
                 return plan
             }
         }
-        // Running entries keep their places ahead of waiting ones, whatever the order. Ending entries still count
+        // Running entries keep their places ahead of waiting ones, regardless of the order. Ending entries still count
         // towards their host's limit.
         var (count, perHost): (Int, [String: Int]) = (0, [:])
         func takesPlace(_ candidate: Candidate) -> Bool {
@@ -161,13 +161,13 @@ enum DownloadRetry: Hashable, Sendable {
     case no
     /// It is retried after this many seconds, and the attempt is counted.
     case after(Int64)
-    /// It is retried in a moment, because the vault itself interrupted it.
+    /// It is retried shortly, because the vault itself interrupted it.
     case soon
 
     /// The longest time that an origin may ask for with `Retry-After`, in seconds: a day.
     static let longestWait: Int64 = 86_400
 
-    /// How many times in a row a response that is not media is retried: about a day's worth of attempts.
+    /// The maximum number of consecutive retries after a response that is not media: about a day's worth.
     private static let mostPages: Int64 = 100
 
     /// Decides whether and when to retry a download.

@@ -4,7 +4,7 @@ import VaultStorage
 
 /// A snapshot of an entry in the download queue.
 package struct DownloadSnapshot: Sendable {
-    /// The state of an entry, as reported to people.
+    /// The state of an entry, as reported to users.
     package enum State: String, CaseIterable, Codable, Sendable {
         /// The entry waits for its turn, for its next attempt, or for the hours in which the queue runs.
         case waiting
@@ -32,7 +32,7 @@ package struct DownloadSnapshot: Sendable {
     package let progress: DownloadProgress?
     /// When the entry was queued.
     package let added: Timestamp
-    /// The number of temporary failures in a row.
+    /// The number of consecutive temporary failures.
     package let attempts: Int
     /// When the entry will be retried; nil if it is not waiting for a retry.
     package let nextAttempt: Timestamp?

@@ -8,9 +8,9 @@ import VaultModel
 struct FeedReader: Sendable {
     let environment: LoaderEnvironment
 
-    /// The maximum time to read one page, however slowly its bytes arrive.
+    /// The time limit for reading a whole page.
     var timeLimit: Duration = .seconds(120)
-    /// The maximum time to read all pages together.
+    /// The time limit for reading all pages.
     private static let totalTime: Duration = .seconds(600)
     /// The maximum number of pages to read of a feed.
     static let maxPages = 500
@@ -42,7 +42,7 @@ struct FeedReader: Sendable {
         return answer
     }
 
-    // MARK: Where it is
+    // MARK: Location
 
     /// Reads the feed's first page from its current address.
     ///

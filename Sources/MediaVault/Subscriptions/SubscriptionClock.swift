@@ -1,7 +1,7 @@
 import VaultCache
 import VaultModel
 
-/// Runs subscriptions when they are due, once a service has started it.
+/// Runs subscriptions when they are due, once a service has started the clock.
 final class SubscriptionClock: Sendable {
     private struct State {
         var loop: Task<Void, Never>?

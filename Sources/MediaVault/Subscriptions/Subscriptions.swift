@@ -3,11 +3,11 @@ import VaultCrypto
 package import VaultModel
 import VaultStorage
 
-/// The subscriptions of a vault to lists of titles, which it follows.
+/// The subscriptions of a vault to feeds and lists of titles.
 package struct Subscriptions: Sendable {
     let titles: Titles
     let downloads: DownloadQueue
-    /// Runs the subscriptions, once a service has started it.
+    /// Runs the subscriptions, once a service has started the clock.
     let clock: SubscriptionClock
 
     var loaders: LoaderTable { titles.loaders }
@@ -24,8 +24,8 @@ package struct Subscriptions: Sendable {
     /// Adds a subscription. If the source already has one, this changes its choices; its titles stay.
     ///
     /// - Parameter tries: whether to read the source first if it is new, has moved, or failed at its last run. The
-    ///   subscription is then stored only if the source names a title. If a service runs the subscription, this reading
-    ///   is its first run; otherwise the first run reads the source again.
+    ///   subscription is then stored only if the source names a title. If a service runs the subscription, this is its
+    ///   first run; otherwise the first run reads the source again.
     /// - Throws: ``VaultError`` with code `invalidURL` or `invalidArgument` if the source or the choices cannot be
     ///   used; `owned` if this process is not the owner; `inUse` if another subscription has the name; `busy` if there
     ///   are too many subscriptions; with `tries`, also the errors of ``sync(_:_:queues:isDryRun:)``. In all these
@@ -40,7 +40,7 @@ package struct Subscriptions: Sendable {
         let list = isTried ? await list(of: draft, nil) : nil
         let saved = try await clock.changing.exclusively {
             var subscription = try await subscription(of: source, choices)
-            // Request the feed from the operator's URL, whatever earlier runs found there.
+            // Request the feed from the operator's URL, even if it had moved or was gone in an earlier run.
             (subscription.movedTo, subscription.isGone) = (nil, false)
             guard let list else {
                 try await write(subscription)
@@ -52,7 +52,7 @@ package struct Subscriptions: Sendable {
                 if found.choices.interval != nil, clock.isRunning, await downloads.isWithinHours() {
                     return try await run(subscription, list, queues: true, false).subscription
                 }
-                // Trying the source brought no titles yet, and the first run is due.
+                // The source was only tried, so no titles were added and the first run is due.
                 found.brought = subscription.brought
                 (found.failure, found.failures, found.nextRun) = (nil, 0, nil)
                 try await write(found)
@@ -82,7 +82,7 @@ package struct Subscriptions: Sendable {
             throw VaultError(.inUse, "another subscription has this name; give another one")
         }
         if var former {
-            // A new interval starts at this moment.
+            // A new interval starts now.
             if former.choices.interval != choices.interval { former.nextRun = nil }
             former.choices = choices
             former.choices.name = choices.name ?? former.choices.name
@@ -96,7 +96,7 @@ package struct Subscriptions: Sendable {
             try SecureRandom.identifier("subscription id"), source, choices, added: store.index.now())
     }
 
-    /// Removes a subscription. If `removesTitles` is true, the titles that only this subscription brought are removed,
+    /// Removes a subscription. If `removesTitles` is true, the titles that only this subscription added are removed,
     /// too.
     ///
     /// - Parameter id: the subscription's short id.
@@ -162,7 +162,7 @@ package struct Subscriptions: Sendable {
     /// - Parameter tell: called after each run with the subscription, and with the error if the run failed.
     package func start(_ tell: @escaping @Sendable (Subscription, VaultError?) -> Void) {
         guard store.isOwner else { return }
-        // The clock must not keep alive what it runs on, which holds the store.
+        // The clock must not retain the objects that it works on, because they retain the store.
         let (pictures, tasks) = (titles.pictures, titles.backgroundTasks)
         clock.start { [weak loaders = loaders, weak downloads, weak clock] in
             guard let loaders, let downloads, let clock else { return }

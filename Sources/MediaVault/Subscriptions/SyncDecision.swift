@@ -36,7 +36,7 @@ extension Subscriptions {
         }
         var wanted: [(title: TitleID, entry: SyncEntry)] = []
         var known: Set<TitleID> = []
-        // A title counts only once, however often the list names it.
+        // A title counts only once, even if the list names it several times.
         var left = newest ?? .max
         for entry in entries where left > 0 {
             let title = try await usableTitle(of: entry)
@@ -44,7 +44,7 @@ extension Subscriptions {
             left -= 1
             if let title { wanted.append((title, entry)) } else { unusable += 1 }
         }
-        // A title that the list once named as media is not gone merely because the list now states another type for it.
+        // A title is not gone merely because the list, which named it as media, now states another type for it.
         for entry in passedOver {
             guard let title = try await usableTitle(of: entry), subscription.brought.contains(title) else { continue }
             unusable += 1
@@ -115,7 +115,7 @@ extension Subscriptions {
         do {
             return try await titles.summary(of: titles.reference(of: title))
         } catch let error as VaultError where [.notHeld, .invalidArgument].contains(error.code) {
-            // In the rare case that two titles share an id, neither is touched.
+            // In the rare case that two titles share an id, neither is changed.
             return nil
         }
     }

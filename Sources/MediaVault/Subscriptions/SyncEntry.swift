@@ -36,12 +36,12 @@ package struct FeedAnswer: Sendable {
     var failure: VaultError?
 }
 
-/// The result of a sync that was made, or the plan for one.
+/// The result of a sync, or of a dry run.
 package struct SyncReport: Sendable {
     /// A title that a sync removes.
     package struct Removal: Sendable {
         package let title: TitleID
-        /// The title's name, or its URL if it has no name; nil if the vault has nothing of the title.
+        /// The title's name, or its URL if it has no name; nil if the vault does not have the title.
         package let name: String?
         /// Why the removal failed; nil if it did not fail.
         package var error: VaultError?

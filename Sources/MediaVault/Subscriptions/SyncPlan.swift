@@ -2,8 +2,7 @@ import VaultModel
 
 /// Decides what a sync of a subscription does. It is a value type.
 ///
-/// A sync removes only titles that the subscription brought, and none that is pinned or that another subscription
-/// wants.
+/// A sync removes only titles that the subscription added, and none that is pinned or that another subscription wants.
 struct SyncPlan: Hashable, Sendable {
     /// How much the vault has of a title.
     struct Held: Hashable, Sendable {
@@ -34,14 +33,14 @@ struct SyncPlan: Hashable, Sendable {
     let waiting: Int
     /// The number of titles that the list names and that are already held whole.
     let unchanged: Int
-    /// The titles that count as brought by the subscription once this plan is carried out.
+    /// The titles that count as added by the subscription once this plan is carried out.
     let brought: Set<TitleID>
 
     /// Decides what the sync does.
     ///
     /// - Parameters:
     ///   - wanted: the titles that the list names, in the list's order, each once.
-    ///   - held: how much the vault has of these titles, and of those that the subscription brought. An absent title is
+    ///   - held: how much the vault has of these titles, and of those that the subscription added. An absent title is
     ///     not held.
     ///   - subscription: the subscription's state after its last run.
     ///   - others: all other subscriptions.

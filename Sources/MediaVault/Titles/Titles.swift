@@ -157,9 +157,9 @@ public struct Titles: Sendable {
     /// A title is removed with all its parts, except for those that another title also needs.
     ///
     /// The resource's readers and downloads end with code `removed`, and it leaves the download queue, even if the
-    /// vault holds nothing of it yet. It can be opened again as a new resource. For a minute, an earlier playback link
-    /// to it opens nothing, unless the title is requested in another way, or another link to it is created. Its key is
-    /// erased from the index and from `catalog.backup` at once, or together with the keys of resources that were
+    /// vault does not hold any of it yet. It can be opened again as a new resource. For a minute, an earlier playback
+    /// link to it opens nothing, unless the title is requested in another way, or another link to it is created. Its
+    /// key is erased from the index and from `catalog.backup` at once, or together with the keys of resources that were
     /// removed within the last minute; see ``hasPendingErasure()``.
     ///
     /// - Returns: the size of the removed files in bytes.
@@ -170,7 +170,7 @@ public struct Titles: Sendable {
     public func remove(_ reference: MediaReference) async throws -> Int64 {
         try store.requireOwner(to: "removes titles")
         let resource = try await loaders.name(reference)
-        // Empty the queue first, so that the removed title is not fetched again, whatever happens in between.
+        // Remove its queue entries first, so that the queue does not fetch the removed title again.
         try await downloads.forget(resource)
         return try await loaders.remove(resource, byOwner: true) { store, id in try store.resources.remove(id) }
     }

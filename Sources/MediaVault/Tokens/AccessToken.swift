@@ -81,7 +81,7 @@ package struct TokenAccess: Hashable, Sendable {
 /// The two halves of a session's secret. A request is admitted only with both.
 ///
 /// A browser sends a cookie to every port of its host, where the cookie may be stolen; another script on the page may
-/// steal a value that a script stores. Neither thief gets the other half.
+/// steal a value that a script stores. Neither theft yields the other half.
 package struct SessionSecret: Hashable, Sendable {
     /// The half that the browser sends as a cookie.
     package let cookie: String

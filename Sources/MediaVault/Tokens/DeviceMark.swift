@@ -1,7 +1,7 @@
 import VaultCrypto
 import VaultModel
 
-/// A cookie in which a browser remembers the viewers who have signed in on it, so that wrong tries elsewhere cannot
+/// A cookie in which a browser remembers the viewers who have signed in on it, so that failed attempts elsewhere cannot
 /// lock them out.
 ///
 /// It does not sign anyone in; the PIN is still needed. It contains the device's id, and a tag for each of the most
@@ -52,7 +52,7 @@ extension TokenIssuer {
     /// current PIN, and since all links were last revoked.
     ///
     /// The PIN must be the current one, because someone who knew a former PIN may have signed in on any number of
-    /// devices, each with its own count of wrong tries.
+    /// devices, each with its own count of failed attempts.
     ///
     /// - Parameter marks: all marks that the browser sends; another service on the same host may have set more.
     package func device(_ marks: [DeviceMark], of viewer: Viewer) -> DeviceID? {

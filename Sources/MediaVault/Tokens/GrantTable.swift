@@ -137,7 +137,7 @@ final class GrantTable: Sendable {
     // MARK: Changing
 
     /// Invalidates tickets and sign-ins that are in progress. The caller then looks for the sessions to end. A session
-    /// that begins in between is either found by the caller, or revoked by the code that begins it.
+    /// that begins before the caller looks is either found by the caller, or revoked by the code that begins it.
     ///
     /// - Parameter viewer: the viewer whose sessions end; nil for all sessions.
     func endSignIns(of viewer: ViewerID?) {

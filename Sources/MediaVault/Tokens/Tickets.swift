@@ -33,8 +33,8 @@ package final class Tickets: Sendable {
         /// The era in which the ticket was issued.
         package let era: SignInEra
 
-        /// Returns whether the other holder is the same person, as far as people can be told apart, with a ticket for
-        /// the same use.
+        /// Returns whether the other holder is the same person, as far as that is known, with a ticket for the same
+        /// use.
         func isSame(as other: Holder) -> Bool {
             guard use == other.use else { return false }
             if let one = access?.viewer { return one == other.access?.viewer }

@@ -16,9 +16,9 @@ public struct FileTransfer: Sendable {
     /// origin is reached, the title is compared, and replaced by the origin's version if they differ. Bytes of both
     /// versions are never mixed. A manifest is refused.
     ///
-    /// Until the whole file is stored, none of it can be listed or read. In the meantime, players get the origin's
-    /// bytes, unstored, and a download of the resource fails with `inUse`. The import ends if the resource is removed,
-    /// the locator is changed, or the vault is closed.
+    /// Until the whole file is stored, none of it can be listed or read, players get the origin's bytes, unstored, and
+    /// a download of the resource fails with `inUse`. The import ends if the resource is removed, the locator is
+    /// changed, or the vault is closed.
     ///
     /// - Parameters:
     ///   - path: the absolute path of a regular file, which must not change during the import.

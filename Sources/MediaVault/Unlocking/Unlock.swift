@@ -10,8 +10,8 @@ public enum Unlock: Sendable {
     case passphraseFile(path: String, allowLoose: Bool = false)
     /// A typed passphrase.
     case passphrase(Passphrase)
-    /// A key in hand, such as one from the keychain of the platform. In the keyring, its slot is one of a command,
-    /// because a program supplies the key.
+    /// A key that the program supplies, such as one from the platform's keychain. In the keyring, its slot has the
+    /// method `command`.
     case key(UnlockKey)
     /// A shell command that prints the key: 32 raw bytes, 64 hex digits or 44 base64 characters.
     case keyCommand(String)
@@ -31,8 +31,8 @@ public enum Unlock: Sendable {
         }
     }
 
-    /// Wipes a typed passphrase, or a key in hand. Keyrings that it has opened stay open. The other cases contain no
-    /// secret.
+    /// Wipes a typed passphrase, or a key that the program supplied. Keyrings that it has opened stay open. The other
+    /// cases contain no secret.
     public func forget() {
         switch self {
         case .passphrase(let passphrase): passphrase.forget()

@@ -15,8 +15,8 @@ public struct VaultPlace: Hashable, Sendable {
     /// The absolute path of the keyring file. Without it, a copy of the folder opens nothing.
     public var keyring: String
 
-    /// Creates a place. Both paths must be absolute: what uses the place refuses a relative one, with the code
-    /// `invalidArgument`, because it would mean another vault after the working folder has changed.
+    /// Creates a place. Both paths must be absolute: a relative one is refused, with the code `invalidArgument`,
+    /// because it would name another vault once the working folder has changed.
     public init(folder: String, keyring: String) {
         self.folder = folder
         self.keyring = keyring

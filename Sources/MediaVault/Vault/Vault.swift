@@ -33,14 +33,14 @@ public final class Vault: Sendable {
     public let tokens: TokenIssuer
     /// The tokens, named links and sessions that the vault has issued.
     let grants: GrantTable
-    /// The viewers, their shares, and how far they have played.
+    /// The viewers, their shares, and their playback positions.
     public let viewers: Viewers
     /// Keeps the vault within its limits.
     let quota: QuotaEnforcer
     let joiner: SegmentJoiner
     /// The download queue, which runs once a service has started it.
     package let downloads: DownloadQueue
-    /// Runs the subscriptions, once a service has started it.
+    /// Runs the subscriptions, once a service has started the clock.
     let subscriptionClock = SubscriptionClock()
     /// Serves manifests to players.
     let manifests: ManifestPlayback
@@ -68,7 +68,7 @@ public final class Vault: Sendable {
         pool = .shared
         viewers = Viewers(store, pool: pool)
         let names = ResourceNames(store: store, pool: pool)
-        // Without the grants, which a loader need not keep alive.
+        // This issuer has no grants, because a loader need not retain them.
         let links = TokenIssuer(keyring: store.keyring)
         let network = NetworkInForce(store)
         self.network = network
@@ -106,7 +106,7 @@ public final class Vault: Sendable {
         let queue = DownloadQueue(loaders, feedPictures)
         downloads = queue
         store.onRestore.withLock { onRestore in
-            // The references are weak, because these objects hold the store.
+            // The references are weak, because these objects retain the store.
             onRestore = { [weak grants, weak shared, weak network, weak queue, weak store] in
                 grants?.reload()
                 shared?.reload()
@@ -128,7 +128,7 @@ public final class Vault: Sendable {
     public var titles: Titles {
         Titles(loaders: loaders, downloads: downloads, pictures: pictures, backgroundTasks: backgroundTasks)
     }
-    /// Which tokens, playback links and sessions there are.
+    /// The tokens, playback links and sessions.
     public var access: AccessGrants {
         AccessGrants(grants: grants, tokens: tokens, titles: titles, viewers: viewers, keys: keys)
     }
@@ -213,7 +213,7 @@ public final class Vault: Sendable {
         }
         let (store, visited, grants, viewers) = (store, accessTimes.take(), grants, viewers)
         let removed = loaders.environment.removed
-        // Everything that matters has already been committed; the next owner would do whatever fails here.
+        // Everything that matters has already been committed; the next owner does the work that fails here.
         try? await pool.run {
             try store.resources.touch(visited)
             try? grants.writeUses()

@@ -33,7 +33,7 @@ public struct VaultOptions: Sendable {
     public var now: @Sendable () -> Int64 = WallClock.now
     /// The file system that contains the vault's files.
     package var fileSystem: any FileSystem = PosixFileSystem()
-    /// Whether the vault does its periodic work by itself. If not, the caller does it at times of its choice.
+    /// Whether the vault does its periodic work itself. If not, the caller does it at times of its choice.
     package var isSelfMaintaining = true
 
     /// A closure to call if another process owns the vault, with the error and the number of earlier attempts. It

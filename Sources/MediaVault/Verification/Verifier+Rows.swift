@@ -207,7 +207,7 @@ extension Verifier {
             let page = try await rows {
                 try $0.segments(of: representation, after: after, limit: Self.rowsPerPage)
             }
-            // If that segment was replaced in between, its replacement begins at the same byte and may be on this page.
+            // If that segment was replaced since, its replacement begins at the same byte and may be on this page.
             if let previous { _ = try await isStillThere(previous, &ledger) }
             previous = page.last?.description
             for row in page { try await check(row, of: resource, &ledger) }
@@ -228,7 +228,7 @@ extension Verifier {
         report.segments += 1
         do {
             let (reader, size) = try await blocking { store in
-                // A segment that was resealed in between has another key than the resource that was read.
+                // A segment that was resealed since has another key than the resource that was read.
                 let resource =
                     resource.keys[segment.keyNumber] == nil
                     ? try store.index.resources.find(resource.id) ?? resource : resource
@@ -269,7 +269,7 @@ extension Verifier {
         return isThere
     }
 
-    /// Handles a row that does not match its file. If the file is a complete segment by itself, the row is wrong and is
+    /// Handles a row that does not match its file. If the file alone is a complete segment, the row is wrong and is
     /// replaced; otherwise the segment is invalidated.
     private mutating func settleMismatch(
         _ row: StoredSegment, _ damageClass: DamageClass, of resource: StoredResource,
@@ -289,8 +289,8 @@ extension Verifier {
 
     /// Recreates a segment's row from its file.
     ///
-    /// - Returns: false if the file is missing, is not a complete segment by itself, or is not adopted now; nil if it
-    ///   cannot be read.
+    /// - Returns: false if the file is missing, is not a complete segment, or is not adopted now; nil if it cannot be
+    ///   read.
     private mutating func recreateRow(_ id: SegmentID) async throws -> Bool? {
         do {
             guard let claimed = try await intactSegment(of: id) else { return false }

@@ -1,13 +1,13 @@
 import VaultModel
 import VaultStorage
 
-/// One try to sign in by name and PIN.
+/// One attempt to sign in by name and PIN.
 struct SignIn: Sendable {
     private let viewers: Viewers
     /// The name as names are compared.
     private let name: String
     private let pin: PIN
-    /// The bytes of the client's address that count.
+    /// The bytes of the client's address that identify it.
     private let address: [UInt8]
     /// Returns the device on which a viewer has signed in before; nil if that is not proved.
     private let device: @Sendable (Viewer) -> DeviceID?
@@ -21,10 +21,10 @@ struct SignIn: Sendable {
         self.address = address.count == 4 ? address : address.count < 8 ? [] : Array(address.prefix(8))
     }
 
-    /// Signs in as ``Viewers/signIn(name:pin:from:knownAs:)`` says.
+    /// Signs in as ``Viewers/signIn(name:pin:from:knownAs:)`` describes.
     func run() async throws -> Viewer {
         let known = viewers.viewer(named: name)
-        // All devices of a viewer wait in one line, because someone who has the PIN can get any number of devices.
+        // All devices of a viewer wait in one line, because someone who has the PIN can register any number of devices.
         let line = known.flatMap { viewer in device(viewer).map { _ in SignInLine.viewer(viewer.id) } }
         return try await viewers.signIns.run(from: line ?? .address(address)) { [self] in
             try await viewers.pool.run { [self] in
@@ -71,26 +71,26 @@ struct SignIn: Sendable {
         }
     }
 
-    /// Counts a wrong try. If this process is the owner, the count is stored before the answer is sent.
+    /// Counts a failed attempt. If this process is the owner, the count is stored before the answer is sent.
     private func noteWrong(_ id: ViewerID?, from place: SignInPlace, at now: Int64) {
         viewers.changing.withLock { _ in
             guard let id, var viewer = viewers.viewer(id) else {
                 viewers.state.withLock { $0.unknownNames.noteWrong(name, from: place, at: now) }
-                // This takes as long as writing a viewer's wrong try.
+                // This takes as long as writing a viewer's failed attempt.
                 if viewers.store.isOwner { try? viewers.store.index.synchronize() }
                 return
             }
             viewer.tries.noteWrong(from: place, address: address, at: now)
             let changed = viewer
-            // The try counts even if it cannot be written.
+            // The attempt counts even if it cannot be written.
             viewers.state.withLock { $0.viewers[id] = changed }
             if viewers.store.isOwner { try? viewers.store.viewers.write(changed) }
         }
     }
 
-    /// Forgets a viewer's wrong tries from the address or device that has just signed in successfully.
+    /// Forgets a viewer's failed attempts from the address or device that has just signed in successfully.
     ///
-    /// - Throws: ``Viewers/wrongNameOrPIN`` if the PIN was changed or the viewer was removed in the meantime.
+    /// - Throws: ``Viewers/wrongNameOrPIN`` if the PIN was changed or the viewer was removed during the attempt.
     private func noteRight(_ known: Viewer, from place: SignInPlace) throws -> Viewer {
         try viewers.changing.withLock { _ in
             guard var viewer = viewers.viewer(known.id), viewer.pin == known.pin else { throw Viewers.wrongNameOrPIN }
@@ -99,7 +99,8 @@ struct SignIn: Sendable {
             if viewer.tries != before {
                 let changed = viewer
                 viewers.state.withLock { $0.viewers[changed.id] = changed }
-                // If a full disk keeps wrong tries from being cleared in the index, they merely slow the viewer down.
+                // If a full disk keeps failed attempts from being cleared in the index, they merely slow the viewer
+                // down.
                 if viewers.store.isOwner { try? viewers.store.viewers.write(changed) }
             }
             return viewer

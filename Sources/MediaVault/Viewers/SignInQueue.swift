@@ -133,7 +133,7 @@ struct RoundRobin<Waiter> {
     }
 }
 
-/// Counts wrong tries with names that no viewer has. These are slowed like wrong tries with a viewer's name.
+/// Counts failed attempts with names that no viewer has. These are slowed like failed attempts with a viewer's name.
 ///
 /// The counts are kept only in memory, and the oldest are dropped if there are too many. Their only purpose is to keep
 /// answers from revealing which names exist.
@@ -144,13 +144,13 @@ struct UnknownNames {
     /// The maximum number of names to remember.
     static let maxCount = 1024
 
-    /// Returns the wrong tries that were made with a name.
+    /// Returns the failed attempts that were made with a name.
     subscript(name: String) -> SignInTries { tries[name] ?? SignInTries() }
 
     /// Ends waits that began while the clock was ahead.
     mutating func heal(_ name: String, at now: Int64) { _ = tries[name]?.heal(at: now) }
 
-    /// Counts a wrong try with a name from an address or device.
+    /// Counts a failed attempt with a name from an address or device.
     mutating func noteWrong(_ name: String, from place: SignInPlace, at now: Int64) {
         if tries[name] == nil {
             order.append(name)

@@ -4,7 +4,8 @@ import VaultCrypto
 public import VaultModel
 import VaultStorage
 
-/// The viewers of a vault, the titles that are shared with them, and how far they and the owner have played.
+/// The viewers of a vault, the titles that are shared with them, and the playback positions of the viewers and the
+/// owner.
 ///
 /// Requests read only this object. The owner of the vault first changes the index, durably, and then this object; only
 /// positions are written later. A reader of the vault keeps the state that existed when it opened the vault.
@@ -136,7 +137,7 @@ public final class Viewers: Sendable {
         }
     }
 
-    /// Changes the given properties of a viewer. Changing the PIN also forgets the viewer's wrong tries.
+    /// Changes the given properties of a viewer. Changing the PIN also forgets the viewer's failed attempts.
     ///
     /// - Parameters:
     ///   - id: the viewer's id.
@@ -212,25 +213,25 @@ public final class Viewers: Sendable {
 
     /// Returns the viewer who has this name and PIN.
     ///
-    /// After five wrong tries with a name from one address, each further try from there must wait: 30 seconds at first,
-    /// then twice as long each time, up to an hour. All addresses together may make 40 wrong tries with a name, and one
-    /// more every 40 minutes. A viewer's wrong tries are stored, so a restart does not clear them. A try with a name
-    /// that no viewer has takes as long, and gets the same answers.
+    /// After five failed attempts with a name from one address, each further attempt from there must wait: 30 seconds
+    /// at first, then twice as long each time, up to an hour. All addresses together may make 40 failed attempts with a
+    /// name, and one more every 40 minutes. A viewer's failed attempts are stored, so a restart does not clear them. An
+    /// attempt with a name that no viewer has takes as long, and gets the same answers.
     ///
     /// - Parameters:
     ///   - name: the viewer's name, in upper or lower case.
     ///   - pin: the viewer's PIN.
     ///   - address: the bytes of the client's network address; empty for this machine. All addresses in a 64-bit IPv6
     ///     network count as one. Addresses take turns, and at most 8 callers from each can wait.
-    /// - Throws: ``VaultError`` with code `wrongKey` if no viewer has this name and PIN; `busy` if the next try must
-    ///   wait, with ``VaultError/retryAfter``, or if too many people are signing in; `storage` if there is not enough
-    ///   memory.
+    /// - Throws: ``VaultError`` with code `wrongKey` if no viewer has this name and PIN; `busy` if the next attempt
+    ///   must wait, with ``VaultError/retryAfter``, or if too many people are signing in; `storage` if there is not
+    ///   enough memory.
     public func signIn(name: String, pin: PIN, from address: [UInt8] = []) async throws -> ViewerID {
         try await signIn(name: name, pin: pin, from: address) { _ in nil }.id
     }
 
     /// Signs in from a browser on which the viewer may have signed in before. If so, the browser waits only because of
-    /// its own wrong tries, not because of those that others have made.
+    /// its own failed attempts, not because of those that others have made.
     ///
     /// - Parameter device: returns the device on which a viewer has signed in before; nil if that is not proved.
     /// - Returns: the viewer as they were when the PIN was compared. They may have been changed since.
@@ -240,7 +241,7 @@ public final class Viewers: Sendable {
         try await SignIn(viewers: self, name: name, pin: pin, address: address, device: device).run()
     }
 
-    /// Forgets a viewer's wrong tries from all addresses and devices, so that the next try need not wait.
+    /// Forgets a viewer's failed attempts from all addresses and devices, so that the next attempt need not wait.
     ///
     /// - Throws: ``VaultError`` with code `notHeld` if there is no such viewer; `owned` if this process is not the
     ///   owner; `storage` or `diskFull` if the change cannot be written.
