@@ -92,7 +92,7 @@ struct ResponseCheckTests {
     @Test(
         "A response that cannot be right is an invalid response",
         arguments: [
-            // No label, two labels, another unit, an impossible one.
+            // No label, two labels, another unit, an invalid one.
             Refused(status: 206, fields: [:]),
             Refused(status: 206, fields: ["Content-Range": "bytes 0-99/1000", "content-range": "bytes 0-99/1000"]),
             Refused(status: 206, fields: ["Content-Range": "items 0-99/1000"]),

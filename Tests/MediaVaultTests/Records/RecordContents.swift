@@ -23,7 +23,7 @@ struct RecordContents: Sendable {
     private(set) var unopened: [String: Int] = [:]
 
     private let keyring: Keyring
-    /// Whether an impossible class or hour counts: a rebuild corrects both, so that in a backup they do not.
+    /// Whether an invalid class or hour counts. In a backup, neither does, because a rebuild corrects both.
     private let isIndex: Bool
 
     /// Reads a file; one that cannot be read has nothing.
@@ -70,7 +70,7 @@ struct RecordContents: Sendable {
         return JSONValue.object(lasting).canonical
     }
 
-    /// Returns the value of a resource without what tells its present metadata from the ones before.
+    /// Returns the value of a resource without the members that distinguish its present metadata from earlier metadata.
     static func unmarked(_ value: [UInt8]) -> [UInt8] {
         let mark = [JSONValue.null, .string("newer")].map { JSONValue.array([$0]).canonical }
             .first { value.reversed().starts(with: $0.reversed()) }

@@ -8,9 +8,9 @@ import VaultModel
 
 /// Every kind of row, every column, every damage, in the index and in its backup, before every act.
 ///
-/// By day a sample of the cells is tried, always the same one. By night, or for a change of what they are about,
-/// `MEDIAVAULT_MATRIX` is the number of cells, or `all`. A sample is repeated with its seed in `MEDIAVAULT_MATRIX_SEED`,
-/// and cells with a part of their name in `MEDIAVAULT_MATRIX_ONLY`, which may name several parts, with | between them.
+/// By day, always the same sample of the cells is tried. For nightly runs, and for changes to the code under test,
+/// `MEDIAVAULT_MATRIX` sets the number of cells, or `all`. `MEDIAVAULT_MATRIX_SEED` repeats the sample with that seed.
+/// `MEDIAVAULT_MATRIX_ONLY` selects the cells whose names contain one of several parts, separated by |.
 @Suite("Whatever was good in the index or in its backup outlives every act", .timeLimit(.minutes(120)))
 struct RecordMatrixTests {
     @Test("Every kind has rows, and every column of it is damaged")
@@ -60,7 +60,7 @@ struct RecordMatrixTests {
         }
         .shuffled(using: &random)
         let begin = clock()
-        // Some cells are impossible: of a sample there are a few more than it needs.
+        // Some cells cannot exist, so the sample is a little larger than it needs to be.
         let batches = RecordBatch.make(of: cells.prefix(isAll ? cells.count : wanted * 3 / 2)).shuffled(using: &random)
         let (count, complaints) = try await Self.run(batches, on: template, wanted: isAll ? cells.count : wanted)
         let seconds = Double(clock() - begin) / Double(CLOCKS_PER_SEC)

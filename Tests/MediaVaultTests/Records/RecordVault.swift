@@ -10,7 +10,7 @@ import VaultTestSupport
 
 /// A vault with rows of every kind, and copies of it.
 final class RecordVault: Sendable {
-    /// The member that tells the present state of a record from the one before.
+    /// The member that distinguishes the present state of a record from the previous one.
     static let mark = "mark"
 
     let place: VaultPlace
@@ -90,8 +90,8 @@ final class RecordVault: Sendable {
 
     // MARK: Making one
 
-    /// Makes a vault with two rows of every kind that can have them, each of which has had two earlier values: one under
-    /// a generation that was retired since, and one under the present generation.
+    /// Makes a vault with two rows of every kind that can have them. Each row has had two earlier values: one under a
+    /// generation that has since been retired, and one under the present generation.
     static func make() async throws -> RecordVault {
         let made = RecordVault(in: try TemporaryFolder())
         _ = try await Vault.initialize(made.place, unlock: made.unlock)
@@ -141,8 +141,8 @@ final class RecordVault: Sendable {
         return try #require(try store.index.resources.find(resource.id))
     }
 
-    /// Writes a record of every kind, and a title of every form. A kind that is new has no row until it is written here,
-    /// and the tests fail.
+    /// Writes a record of every kind, and a title of every form. The tests fail for a new kind until it is written
+    /// here.
     private static func write(_ name: String, number: Int, to vault: Vault) async throws {
         let store = vault.store
         var film = try title(name, in: store)

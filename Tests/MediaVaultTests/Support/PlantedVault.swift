@@ -8,7 +8,7 @@ import VaultTestSupport
 
 @testable import MediaVault
 
-/// A vault of four titles, and copies of it in which an unencrypted column has an impossible value.
+/// A vault of four titles, and copies of it in which an unencrypted column has an invalid value.
 final class PlantedVault: Sendable {
     /// An unencrypted column, and which of its rows are changed.
     struct Column: CustomTestStringConvertible, Sendable {

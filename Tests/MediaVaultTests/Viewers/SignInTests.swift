@@ -94,7 +94,7 @@ struct SignInTests {
                 == anna.id)
         // The address still waits: nothing that the viewer does elsewhere gives it more tries.
         #expect(try await error(viewers, "Anna", "2468", from: [192, 0, 2, 1])?.code == .busy)
-        // On the device only its own wrong tries count.
+        // On the device, only its own failed attempts count.
         for _ in 0..<5 { _ = try await error(viewers, "Anna", "0000", from: [192, 0, 2, 3], on: device.id) }
         #expect(try await error(viewers, "Anna", "2468", from: [192, 0, 2, 3], on: device.id)?.retryAfter == 30)
         #expect(try await viewers.signIn(name: "Anna", pin: PIN("2468"), from: [192, 0, 2, 3]) == anna.id)

@@ -24,6 +24,6 @@ struct RawHead: Sendable {
         self.fields = fields
     }
 
-    /// The value of a field, by its name in any case; nil if there is none.
+    /// The value of the field with this name, ignoring case; nil if there is none.
     subscript(name: String) -> String? { fields[name.lowercased()] }
 }
