@@ -51,7 +51,7 @@ final class CurlTransfer {
     private var hasReadHead = false
     /// The reason why a callback ended the transfer.
     private var failure: OriginFailure?
-    /// The time at which a head, or a byte of the body, last arrived.
+    /// The last time at which a head or a byte of the body arrived, or the reader resumed the transfer.
     private var silentSince = ContinuousClock.now
     private var isPaused = false
 

@@ -94,7 +94,7 @@ public struct AccessGrant: Hashable, Sendable {
     public package(set) var lastUsed: Int64?
     /// The token whose ticket began this session; the session ends with the token. Nil if no token began it.
     package let token: GrantID?
-    /// Identifies the token key and the epoch with which the grant was issued; without them, the grant is void.
+    /// Identifies the token key and the epoch with which the grant was issued; under any others, the grant is void.
     package let era: [UInt8]
 
     /// The length of a day in seconds.

@@ -46,7 +46,7 @@ package struct SignInTries: Hashable, Sendable {
     package static let (firstWait, longestWait): (Int64, Int64) = (30, 3600)
     /// The number of failed attempts that all addresses share, and how long, in seconds, it takes to regain one.
     ///
-    /// A single address can fail 12 times in its first hour and once per hour after that, less than the budget allows.
+    /// A single address can fail 11 times in its first hour and once per hour after that, less than the budget allows.
     package static let (budget, refill): (Int64, Int64) = (40, 2400)
     /// The maximum number of places remembered; beyond it, the place with the oldest last attempt is forgotten.
     package static let maxPlaces = 16

@@ -114,7 +114,7 @@ struct MediaPicture {
         guard let use = try number(), let typeBytes = try number() else { return nil }
         position += typeBytes
         guard position < block.upperBound, let textBytes = try number() else { return nil }
-        // Skip the description, and the width, height, depth and number of colors.
+        // Skip the description, and the width, height, depth and number of colours.
         position += textBytes + 16
         guard position < block.upperBound, let count = try number(), (1...Int64(Self.maxBytes)).contains(count),
             count <= block.upperBound - position, let picture = Picture(try media.read(position, Int(count)))

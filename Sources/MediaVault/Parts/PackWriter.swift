@@ -12,7 +12,7 @@ final class PackWriter: Sendable {
     private let loaders: LoaderTable
     private let title: NamedResource
     private let resourceClass: ResourceClass
-    /// Serialises additions and commits, so that only one of them at a time blocks a pool thread.
+    /// Serializes additions and commits, so that only one of them at a time blocks a pool thread.
     private let turn = AsyncLock()
     private let work = Locked(Work())
 

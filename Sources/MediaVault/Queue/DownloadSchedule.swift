@@ -167,7 +167,7 @@ enum DownloadRetry: Hashable, Sendable {
     /// The longest time that an origin may ask for with `Retry-After`, in seconds: a day.
     static let longestWait: Int64 = 86_400
 
-    /// The maximum number of consecutive retries after a response that is not media: about a day's worth.
+    /// The number of temporary failures after which a response that is not media is no longer retried.
     private static let mostPages: Int64 = 100
 
     /// Decides whether and when to retry a download.

@@ -103,7 +103,7 @@ extension SyncEntry {
 
 extension ResourceNames {
     /// Returns the text that distinguishes a feed from others: its URL as the key policy names it, with a hash in place
-    /// of the query. The query is hashed because people see content ids, and a query may contain a token.
+    /// of the query. The query is hashed because users see content ids, and a query may contain a token.
     func feedPlace(_ url: MediaURL) -> String {
         let place = url.origin + url.path
         guard let query = namedQuery(of: url), !query.isEmpty else { return place }

@@ -14,7 +14,7 @@ struct AccessToken: Hashable {
         /// The proof of a session. Scripts on the page send it with each request; the cookie cannot replace it.
         case proof
 
-        /// The prefix by which people and secret scanners recognise the token.
+        /// The prefix by which people and secret scanners recognize the token.
         var prefix: String {
             switch self {
             case .api: "mvt_"

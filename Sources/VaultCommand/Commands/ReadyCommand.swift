@@ -63,7 +63,7 @@ enum ReadyTime {
     /// - Parameter now: the current time in seconds since 1970.
     static func parse(_ text: String, now: Int64) throws -> Timestamp {
         let day = Timestamp(text + "T00:00:00Z").map { Timestamp(seconds: $0.seconds + 86_400) }
-        // A thousand years suffice, and adding them to any time stays far from every bound.
+        // A thousand years suffice, and adding them to the current time cannot overflow.
         let after = Quantity.parse(text, in: AgeArgument.units, upTo: 366_000 * 86_400).map {
             Timestamp(seconds: now + $0)
         }

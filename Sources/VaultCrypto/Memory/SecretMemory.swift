@@ -171,7 +171,7 @@ enum Sodium {
 
 /// Wipes secrets that computations leave in memory.
 package enum SecureWipe {
-    /// Wipes bytes that held a secret or media. No optimiser removes this call (`sodium_memzero`).
+    /// Wipes bytes that held a secret or media. No optimizer removes this call (`sodium_memzero`).
     package static func wipe(_ buffer: UnsafeMutableRawBufferPointer) {
         guard let address = buffer.baseAddress else { return }
         // The buffer belongs to the caller, and this is its whole length.

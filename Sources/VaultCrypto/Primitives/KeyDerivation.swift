@@ -1,7 +1,7 @@
 import CSodium
 internal import VaultModel
 
-/// The purpose of a derived value. It is the hash's 16-byte personalisation, in zero-padded ASCII.
+/// The purpose of a derived value. It is the hash's 16-byte personalization, in zero-padded ASCII.
 package struct Purpose: Sendable {
     package static let wrap = Purpose("mv.wrap")
     package static let metadata = Purpose("mv.metadata")

@@ -19,7 +19,7 @@ package struct ReceiptLine: Sendable {
     /// The value of ``previous`` in the first line.
     package static let firstPrevious = [UInt8](repeating: 0, count: 32)
 
-    /// Returns the hash that the next line uses to identify this one: BLAKE2b-256, personalised `mv.audit.line`.
+    /// Returns the hash that the next line uses to identify this one: BLAKE2b-256, personalized `mv.audit.line`.
     package static func hash(of line: [UInt8]) -> [UInt8] { KeyDerivation.checksum(.auditLine, line) }
 
     /// Signs a receipt.

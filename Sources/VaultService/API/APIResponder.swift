@@ -5,7 +5,7 @@ import MediaVault
 import NIOCore
 import VaultModel
 
-/// Answers API requests from the port and the control socket after they have been authorised.
+/// Answers API requests from the port and the control socket after they have been authorized.
 struct APIResponder: Sendable {
     let vault: LocalVault
     let tickets: Tickets

@@ -40,7 +40,7 @@ final class ConnectionObserver: ChannelDuplexHandler, RemovableChannelHandler {
     func handlerAdded(context: ChannelHandlerContext) {
         connection = connections.add(context.channel)
         context.channel.setOption(ChannelOptions.writeBufferWaterMark, value: Self.pending).whenFailure { _ in }
-        // This is an optimisation, so a failure does no harm. A socket file has no such option.
+        // This is an optimization, so a failure does no harm. A socket file has no such option.
         guard context.channel.localAddress?.port != nil else { return }
         let option = ChannelOptions.tcpOption(NIOBSDSocket.Option(rawValue: TCP_NOTSENT_LOWAT))
         context.channel.setOption(option, value: Self.unsent).whenFailure { _ in }

@@ -12,7 +12,7 @@ struct CheckedHead {
         case valid(CheckedHead)
     }
 
-    /// The head in the form that the HTTP library recognises, with only a path as its target, and with
+    /// The head in the form that the HTTP library recognizes, with only a path as its target, and with
     /// `Connection: close` if ``closes`` is true.
     let head: HTTPRequestHead
     /// Whether the connection closes after the answer.
@@ -47,7 +47,7 @@ struct CheckedHead {
         let closes =
             isOld || isLaterVersion || hosts.count != 1 || hosts[0].isEmpty
             || head.headers[canonicalForm: "connection"].contains { $0.isEqualIgnoringCase("close") }
-        // This is the only spelling that the HTTP library recognises.
+        // This is the only spelling that the HTTP library recognizes.
         if closes { checked.headers.replaceOrAdd(name: "Connection", value: "close") }
         let awaitsContinue =
             !isOld && head.headers["expect"].contains { $0.isEqualIgnoringCase("100-continue") }

@@ -67,7 +67,7 @@ extension CatalogMerge {
 
     /// Returns the resources that have a key that opens in the catalog but not in the database to repair.
     ///
-    /// A key that was merely rewrapped, as all keys are after a rotation, still opens and is not lost.
+    /// A key that was merely rewrapped under another generation still opens, and is not lost.
     private func resourcesWithLostKeys() throws -> [ResourceID] {
         let differing = """
             SELECT was.resource AS resource, was.number AS number, was.generation AS generation,

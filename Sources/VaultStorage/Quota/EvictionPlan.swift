@@ -6,7 +6,7 @@ package import VaultModel
 /// never evicted. Resources that were only played are evicted before those requested by name, and within a class the
 /// least recently read comes first. Within a resource the end is evicted first, so that playback still starts
 /// instantly. No more is evicted than is needed, except that a title of several resources is evicted as a whole,
-/// because playback would stop at any hole.
+/// because playback would stop at any gap.
 package struct EvictionPlan: Hashable, Sendable {
     /// A resource that holds bytes and is considered for eviction.
     package struct Candidate: Hashable, Sendable {

@@ -199,7 +199,7 @@ extension SegmentReader {
             while next < blocks.upperBound {
                 let rest = segment.range(ofBlock: next).lowerBound..<end
                 do throws(SegmentFailure) {
-                    // The buffer is only as much of the allocation as remains to be opened.
+                    // The buffer is the part of the allocation that the rest of the range fills.
                     _ = try unsafe open(
                         rest, of: segment,
                         into: UnsafeMutableRawBufferPointer(rebasing: plain[..<Int(rest.length)]))

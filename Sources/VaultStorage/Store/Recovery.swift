@@ -9,7 +9,7 @@ package struct Recovery {
 
     /// Finishes what the last owner left unfinished, as far as the disk has space for it.
     ///
-    /// Held bytes can be played even if this fails, and the next owner finishes the rest.
+    /// Held bytes can be played even if the disk is full, and the next owner finishes the rest.
     func run() throws {
         let steps: [() throws -> Void] = [
             store.index.database.catchUp, { try GenerationRows(store.index).restoreRetiring() },

@@ -94,7 +94,7 @@ struct GuardTests {
             #expect(posted.head.status == 404 && bodies.count == 1)
             let known = try await service.authorized("DELETE", "/api/v1/tokens/abc")
             #expect(known.head.status == 404 && String(decoding: known.body, as: UTF8.self).contains("no such path"))
-            // The body of an unauthorised request makes no difference.
+            // The body of an unauthorized request makes no difference.
             for path in ["/api/v1/modes", "/api/v1/status", "/metrics"] {
                 let answer = try #require(await client.ask("POST", path, host: service.host, body: "url=x"))
                 #expect(answer.head.status == 401, "\(path)")
