@@ -27,7 +27,7 @@ package struct ScriptedAnswer: Sendable {
 
     /// The answer with an HLS playlist; to HEAD, without it.
     ///
-    /// - Parameter isFresh: whether it may be given again for an hour without a question.
+    /// - Parameter isFresh: whether it may be reused for an hour without revalidation.
     package static func playlist(
         _ text: String, entityTag: String, isFresh: Bool = false, to request: ScriptedRequest
     ) -> ScriptedAnswer {

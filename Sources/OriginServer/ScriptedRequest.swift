@@ -16,7 +16,7 @@ package struct ScriptedRequest: Sendable {
     /// The value of `If-Range`.
     package var ifRange: String? { fields["If-Range"] }
 
-    /// The request as a transport of an app is given it.
+    /// The request as an app's transport receives it.
     package init(_ request: OriginRequest, number: Int, connection: Int) {
         var fields = request.fields
         let condition = request.ifChangedFrom

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The dependencies between the folders of a target, read from the sources: they go one way.
+/// Checks, from the sources, that the dependencies between the folders of a target go one way.
 @Suite("Folders")
 struct FolderTests {
     @Test(

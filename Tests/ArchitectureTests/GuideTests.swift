@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the guides say about the sources.
+/// Checks what the guides say about the sources.
 @Suite("Guides")
 struct GuideTests {
     @Test("Every file that a guide names exists, and the tour names twenty")

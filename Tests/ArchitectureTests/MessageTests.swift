@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Messages of a library: a caller without a command line reads them, too.
+/// Messages of a library, which callers without a command line also read.
 @Suite("Messages")
 struct MessageTests {
     private static let libraries = Sources.targets.filter { !["VaultService", "VaultCommand"].contains($0) }
@@ -32,7 +32,7 @@ struct MessageTests {
     }
 
     private static func namesCommand(_ string: String) -> Bool {
-        // A mark between two words keeps them apart: "the keys; rewrap them" names no subcommand.
+        // A punctuation mark between two words separates them: "the keys; rewrap them" names no subcommand.
         let words = string.split(separator: " ").map { $0.drop { !$0.isLetter && $0 != "-" } }
         let pairs = zip(words, words.dropFirst()).map { "\($0) \($1.prefix { $0.isLetter || $0 == "-" })" }
         return words.contains { $0.hasPrefix("--") && $0.dropFirst(2).first?.isLetter == true }

@@ -5,7 +5,7 @@ enum Sources {
     static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Sources")
 
-    /// The targets of ours, the lowest first.
+    /// This package's targets, the lowest first.
     static let targets = [
         "VaultModel", "VaultManifest", "VaultCrypto", "VaultStorage", "VaultFetch", "VaultCache", "MediaVault",
         "OriginServer", "MediaVaultTesting", "VaultService", "VaultCommand",
@@ -21,7 +21,7 @@ enum Sources {
         var texts: [String: [(String, SwiftText)]] = [:]
         for target in targets {
             let depth = folder.appending(path: target).pathComponents.count
-            // A target of which a file cannot be read has none: the tests say so.
+            // A target with an unreadable file has no files, and the tests report this.
             texts[target] = try? files(of: target).map { file in
                 let parts = file.deletingLastPathComponent().pathComponents.dropFirst(depth)
                 return (parts.joined(separator: "/"), SwiftText(try String(contentsOf: file, encoding: .utf8)))

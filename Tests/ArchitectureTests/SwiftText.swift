@@ -1,6 +1,6 @@
-/// What a source file declares and names, outside comments and strings. What is interpolated into a string is code.
+/// What a source file declares and names, outside comments and strings. Interpolations in strings count as code.
 struct SwiftText {
-    /// What a type has in this file.
+    /// The members of a type in this file.
     struct Members {
         /// The names of its functions, properties and cases.
         var names: Set<String> = []
@@ -12,11 +12,11 @@ struct SwiftText {
     private(set) var declared: Set<String> = []
     /// Its capitalized words.
     private(set) var named: Set<String> = []
-    /// The words behind a dot.
+    /// The words after a dot.
     private(set) var asked: Set<String> = []
-    /// What types have that it declares; those within others have the names of these before their own.
+    /// The members of the types that it declares. A nested type has the name of its outer type before its own.
     private(set) var own: [String: Members] = [:]
-    /// What types have by its extensions.
+    /// The members that its extensions add to types.
     private(set) var added: [String: Members] = [:]
 
     /// The names of all members.
@@ -99,7 +99,7 @@ struct SwiftText {
 
     // MARK: Comments and strings
 
-    /// What a place of a file is within.
+    /// What a place in a file is inside of.
     private enum Context {
         case comment
         /// A string that ends with these characters.

@@ -1,12 +1,12 @@
 import Testing
 
-/// How large types are, and in how many files they stand.
+/// Checks how large types are, and over how many files they extend.
 @Suite("Types")
 struct TypeTests {
     private static let mostFunctions = 60
     private static let mostFiles = 3
 
-    /// Those that are too large, and how large: the numbers may only become smaller.
+    /// The types that are too large, with their sizes, which may only decrease.
     private static let tooLarge: [String: Size] = [
         "MediaVault.KeyAdministration": Size(44, in: 8)
     ]

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// How tests wait. A loop that only yields keeps a core busy, and no time limit ends it: a yield never throws.
+/// Checks how tests wait. A loop that only yields keeps a core busy, and no time limit ends it, because a yield never
+/// throws.
 @Suite("Waiting in tests")
 struct WaitingTests {
     private static let folder = Sources.folder.deletingLastPathComponent().appending(path: "Tests")

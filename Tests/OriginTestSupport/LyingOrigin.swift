@@ -1,15 +1,16 @@
 import SeededRandom
 import VaultModel
 
-/// An origin that answers rightly or lies, at random, the same for the same seed.
+/// An origin that sends valid or invalid answers at random, the same for the same seed.
 ///
-/// It lies about framing, lengths, ranges, validators, encodings and time, and never in a way that nobody can notice: what
-/// stands in a body is a version of the title, at the place that the head names, or more or less than the head says.
+/// It lies about framing, lengths, ranges, validators, encodings and time, but only in ways that can be noticed: a body
+/// has the bytes of one version of the title at the place that the head names, or more or fewer bytes than the head
+/// states.
 package struct LyingOrigin: Sendable {
-    /// How the versions of a title can be told apart.
+    /// How the versions of a title can be distinguished.
     package enum Proof: CaseIterable, Sendable {
         case strongTag, date
-        /// Nothing tells them apart, so that a version is bound to its connection.
+        /// Nothing distinguishes them, so a version is bound to its connection.
         case weakTag, dateOfThisSecond, none
 
         var isProof: Bool { self == .strongTag || self == .date }
@@ -18,11 +19,12 @@ package struct LyingOrigin: Sendable {
     package let seed: UInt64
     /// The versions that a title changes between.
     private static let versions = 3
-    /// How many connections come before the next version, if something tells versions apart. A connection has one version.
+    /// The number of connections before the next version, if versions can be distinguished. A connection has one
+    /// version.
     private static let connectionsOfVersion = 20
     private static let now = "Sun, 06 Nov 1994 08:49:37 GMT"
 
-    /// Whether it writes bytes to a connection; else a transport hands its answers over.
+    /// Whether it writes bytes to a connection; otherwise a transport passes on its answers.
     let isOnWire: Bool
 
     package init(seed: UInt64, isOnWire: Bool) { (self.seed, self.isOnWire) = (seed, isOnWire) }
@@ -37,7 +39,7 @@ package struct LyingOrigin: Sendable {
         Proof.allCases[Int(number(for: target, 0) % UInt64(Proof.allCases.count))]
     }
 
-    /// Returns the answer to a request, right or not.
+    /// Returns the answer to a request, valid or not.
     package func answer(to request: ScriptedRequest) -> ScriptedAnswer {
         var random = SeededGenerator(seed: seed &+ UInt64(request.number) &* 0x9E37_79B9)
         let (target, proof) = (request.title, proof(of: request.title))
@@ -53,7 +55,7 @@ package struct LyingOrigin: Sendable {
         }
         var answer = resource.answer(to: request)
         answer.set("Date", Self.now)
-        // One lie at a time, and one about time: two may cover up each other.
+        // One lie at a time, and one about time, because two may conceal each other.
         if random.next(2) == 0 {
             switch random.next(isOnWire ? 5 : 4) {
             case 0: Self.lieAboutFraming(&answer, &random)
@@ -76,7 +78,7 @@ package struct LyingOrigin: Sendable {
 }
 
 extension ScriptedRequest {
-    /// The target without what a redirect has added.
+    /// The target without the part that a redirect added.
     fileprivate var title: String { String(target.prefix { $0 != "?" }) }
 }
 
@@ -86,7 +88,7 @@ extension SeededGenerator {
 }
 
 extension LyingOrigin {
-    /// What a transport that reads HTTP itself can be told, too.
+    /// Lies that also reach a transport that reads HTTP itself.
     private static func lieAboutFraming(_ answer: inout ScriptedAnswer, _ random: inout SeededGenerator) {
         let isPart = answer.status == 206
         switch random.next(8) {
@@ -105,10 +107,10 @@ extension LyingOrigin {
             let lengths = ["-1", "0x10", "", "1, 2", "99999999999999999999", "5"]
             answer.fields.append(("Content-Length", lengths[random.next(lengths.count)]))
         default:
-            // More than the head says can be noticed only where it says something.
+            // Excess bytes can be noticed only if the head states a length.
             guard isPart else { return }
             answer.sendInChunks()
-            // What comes first is right: a player has had it before the excess comes.
+            // The first bytes are right, because a player has received them before the excess arrives.
             if random.next(2) == 0 {
                 answer.body += answer.body
             } else {
@@ -221,7 +223,7 @@ extension LyingOrigin {
         case 2:
             if random.next(20) == 0 { answer.insert(.hold(Gate()), at: place(in: answer, &random)) }
         case 3:
-            // A date within its own second is told by the other one alone.
+            // A date within its own second can be recognized only by the other date.
             guard answer.value("Last-Modified") != now else { return }
             let dates = [nil, "Sun, 06 Nov 1994 00:00:00 GMT", "x", "Thu, 01 Jan 1970 00:00:00 GMT"]
             answer.set("Date", dates[random.next(dates.count)])

@@ -1,11 +1,11 @@
 import Synchronization
 package import VaultModel
 
-/// A transport of an app that answers by script, without connections: what its script sends is what it hands over.
+/// An app's transport that answers by script, without connections. It passes on what its script sends.
 package final class ScriptedTransport: Origin {
     private let script: @Sendable (ScriptedRequest) -> ScriptedAnswer
     private let counted = Mutex(0)
-    /// How many requests have one connection.
+    /// The number of requests per connection.
     private static let requestsOfConnection = 3
 
     package init(_ script: @escaping @Sendable (ScriptedRequest) -> ScriptedAnswer) { self.script = script }
@@ -41,7 +41,7 @@ package final class ScriptedTransport: Origin {
     private final class Response: OriginResponse {
         let head: OriginHead
         private let steps: Mutex<[ScriptedStep]>
-        /// The most bytes that are handed over at a time.
+        /// The maximum number of bytes passed on at a time.
         private static let pieceSize: Int64 = 16 * 1024
 
         init(_ head: OriginHead, _ body: [ScriptedStep]) {
@@ -56,7 +56,7 @@ package final class ScriptedTransport: Origin {
                 switch first {
                 case .bytes(let bytes) where !bytes.isEmpty: return bytes
                 case .media(let media, let range) where !range.isEmpty: return media.bytes(range)
-                // A careless transport takes an end for a proper one.
+                // A careless transport treats any end as a proper one.
                 case .close where head.status == 206: return nil
                 case .close, .reset: throw OriginFailure(.interrupted, "connection lost")
                 default: try await ScriptedTransport.wait(at: first)

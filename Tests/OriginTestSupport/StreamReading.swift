@@ -22,7 +22,7 @@ extension FileHandle {
     }
 }
 
-/// Reads available bytes, again if a signal interrupts that; returns their number, 0 at the end.
+/// Reads available bytes, and retries if a signal interrupts the read. Returns their number, 0 at the end.
 private func receive(from descriptor: Int32, into buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
     while true {
         let count = unsafe read(descriptor, buffer.baseAddress, buffer.count)

@@ -1,9 +1,9 @@
 // Shows whether a Mutex may be locked in the body of an async function: prints "sound", or ends with a trap.
 //
-// Swift up to 6.3 for Linux marks a locked Mutex with the id of its thread, which it reads from a thread-local variable.
-// Both branches of `count` lock the Mutex, so the optimizer takes the address of that variable once, before the function
-// leaves the main thread. Then the Mutex is locked in the name of the main thread, and unlocking it ends the process.
-// Compiled with -D LOCKED, it shows that `Locked` prevents that.
+// Swift up to 6.3 for Linux marks a locked Mutex with the id of its thread, which it reads from a thread-local
+// variable. Both branches of `count` lock the Mutex, so the optimizer takes the address of that variable once, before
+// the function leaves the main thread. Then the Mutex is locked with the id of the main thread, and unlocking it ends
+// the process. Compiled with -D LOCKED, it shows that `Locked` prevents that.
 import Synchronization
 
 final class Counter: Sendable {

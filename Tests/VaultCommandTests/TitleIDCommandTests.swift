@@ -155,7 +155,7 @@ struct TitleIDCommandTests {
         let again = try await served.lab.run("export", "--to", folder, ids[0])
         #expect(again.status == 2 && again.errors.last?.contains("film.mp4") == true)
         #expect(try await served.lab.run("export", "--to", folder, ids[0], "--force").status == 0)
-        // To replace files of earlier exports is not to replace those of this one.
+        // An export may replace files of earlier exports, but not its own.
         let forced = try await served.lab.run("export", "--to", folder, ids[0], ids[1], "--force")
         #expect(forced.status == 0 && forced.text == "\(folder)/film.mp4\n\(folder)/film \(ids[1]).mp4\n")
     }

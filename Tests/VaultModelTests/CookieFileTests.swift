@@ -124,7 +124,7 @@ struct CookieFileTests {
         #expect(throws: VaultError.self) {
             try CookieFile(Self.line("a.example", value: String(repeating: "v", count: rest + 1)))
         }
-        // It would be longer when it is stored than when it is read.
+        // It would be longer in its stored form than in the file.
         let short = Self.line("a.example", expires: "", value: String(repeating: "v", count: rest + 1))
         #expect(short.utf8.count == CookieFile.maxLength)
         #expect(throws: VaultError.self) { try CookieFile(short) }

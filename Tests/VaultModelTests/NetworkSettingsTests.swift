@@ -48,7 +48,7 @@ struct NetworkSettingsTests {
         #expect(try ProxyAddress("http://\(long):\(long)@proxy.example:1").password == long)
     }
 
-    /// A sequence of the given content: what every certificate looks like from outside.
+    /// A DER sequence with the given content, which is the outer form of every certificate.
     private static func pem(_ content: Int, named name: String = "CERTIFICATE") -> String {
         let der = [0x30, 0x82, UInt8(content >> 8), UInt8(content & 0xFF)] + Array(repeating: 7, count: content)
         return "-----BEGIN \(name)-----\n\(Base64.encode(der))\n-----END \(name)-----\n"

@@ -54,7 +54,7 @@ struct SignInTriesTests {
         for number in 0..<40 {
             tries.noteWrong(from: .address([10, 0, 0, UInt8(number)]), at: Self.now + 31_536_000)
         }
-        // No place is left that tells how far ahead the clock was.
+        // No place is left that shows how far ahead the clock was.
         for number in 0..<40 { tries.noteRight(from: .address([10, 0, 0, UInt8(number)])) }
         let isHealed = tries.heal(at: Self.now)
         #expect(isHealed)
@@ -85,7 +85,7 @@ struct SignInTriesTests {
         }
         #expect((500..<2000).contains(count), "\(count)")
         #expect(tries.wait(from: Self.there, at: now) > 0)
-        // A clock that was set back makes no one wait for longer than it takes to get another try.
+        // A clock that was set back makes no one wait for longer than it takes to regain an attempt.
         #expect(tries.wait(from: Self.there, at: Self.now - 31_536_000) == SignInTries.refill)
     }
 

@@ -69,7 +69,7 @@ struct ValidatorsTests {
         (sunday, "Sunday, 06-Nov-94 08:49:38 GMT", true),
         // A later change within the same second would have the same date.
         (monday, monday, false), (monday, sunday, false), (monday, "Monday, 07-Nov-94 08:49:37 GMT", false),
-        // Without a date of the answer nothing is known of its second.
+        // Without a date, nothing is known about the second of the answer.
         (sunday, nil, true), (sunday, "yesterday", true), ("yesterday", monday, true),
         ("", monday, false), (nil, monday, false),
     ]

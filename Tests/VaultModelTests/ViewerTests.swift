@@ -99,7 +99,7 @@ struct PlaybackPositionTests {
         let kept = positions.latestFirst
         #expect(kept.count == PlaybackPosition.maxCount && kept.last?.changed == 1003)
         #expect(kept.first?.changed == Int64(1002 + PlaybackPosition.maxCount))
-        // A title that has a position already pushes out no other.
+        // A title that already has a position displaces no other.
         positions.note(try Self.position(5, 9, at: 9_000))
         #expect(positions.count == PlaybackPosition.maxCount && positions.latestFirst.first?.position == 9000)
     }

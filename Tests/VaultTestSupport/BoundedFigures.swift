@@ -1,6 +1,6 @@
 import Foundation
 
-/// Figures with their bounds: prints each, and remembers whether all were within their bounds.
+/// Figures with their bounds. It prints each figure, and records whether all were within their bounds.
 package struct BoundedFigures {
     /// Whether every figure so far is within its bound.
     package private(set) var areMet = true

@@ -1,4 +1,4 @@
-/// A JSON value as a tree, with any integer, and the nearest of any other number.
+/// A JSON value as a tree, with exact integers and the nearest `Double` for any other number.
 package indirect enum JSONTree: Hashable, Sendable {
     case object([String: JSONTree])
     case array([JSONTree])

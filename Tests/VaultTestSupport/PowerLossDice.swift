@@ -1,6 +1,6 @@
 import SeededRandom
 
-/// Decides which unsynced changes reached the disk before a power loss. One seed, one outcome.
+/// Decides which unsynced changes reached the disk before a power loss. Each seed has one outcome.
 ///
 /// How much reaches the disk differs between seeds: nothing, everything, half of it, nearly all of it.
 struct PowerLossDice {

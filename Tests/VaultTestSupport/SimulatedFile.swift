@@ -33,7 +33,7 @@ final class SimulatedFile: StoredFile {
             try fileSystem.enter(.write, path)
             try fileSystem.grow(path, to: offset + Int64(buffer.count))
         } catch {
-            // Like a disk that fills up: a part of the bytes is written.
+            // Like a disk that fills up, this writes a part of the bytes.
             let part = buffer.count / 2
             if (try? fileSystem.grow(path, to: offset + Int64(part))) != nil {
                 try unsafe put(UnsafeRawBufferPointer(rebasing: buffer[..<part]), at: offset)

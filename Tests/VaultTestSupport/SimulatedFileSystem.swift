@@ -209,7 +209,7 @@ package final class SimulatedFileSystem: FileSystem {
 
     package func totalBytes(at path: String) throws(FileFailure) -> Int64? { state.withLock { $0.total } }
 
-    /// The number of the file at a path; an unchanged file is on the disk as it is.
+    /// The number of the file at a path; an unchanged file is on the disk in its current state.
     private func adopt(_ path: String) throws(FileFailure) -> Int? {
         switch state.withLock({ $0.names.current[path] }) {
         case .file(let number)?: return number

@@ -2,7 +2,7 @@ import VaultStorage
 
 /// The names on the disk, and the changes that only the running system sees.
 ///
-/// Only changed names are listed; every other one is on the disk as it is.
+/// Only changed names are listed; every other name is on the disk unchanged.
 struct SimulatedNames {
     enum Entry: Equatable {
         case nothing, folder

@@ -3,10 +3,10 @@ import Foundation
 /// A temporary folder for one test, removed with its last reference.
 package final class TemporaryFolder: Sendable {
     package enum Place: Sendable {
-        /// Memory, if the system has room for that: tests show durability with a ``SimulatedFileSystem``, and a vault has
-        /// more folders than a busy disk creates in an instant.
+        /// In memory, if the system has room: tests show durability with a ``SimulatedFileSystem``, and a busy disk
+        /// would be slow to create a vault's folders.
         case memory
-        /// A disk, from whose cache alone the system can read a file without waiting.
+        /// On a disk, where the system can read a file without waiting only from its cache.
         case disk
 
         fileprivate var folder: String {

@@ -7,7 +7,7 @@ import VaultTestSupport
 ///
 ///     swift run -c release rewrite-playlist
 ///
-/// The times are those of the processor, so they hold on a busy machine, too.
+/// The times are processor times, so they also hold on a busy machine.
 @main
 struct RewritePlaylist {
     private static let runs = 9
@@ -29,7 +29,7 @@ struct RewritePlaylist {
         let kind: ManifestKind
         /// The bound for 10 000 segments; ten times as many may take ten times as long.
         let milliseconds: Double
-        /// How many references a manifest has whose segments are these, and its text.
+        /// The number of references in a manifest with these segments, and its text.
         let links: @Sendable (Int) -> Int
         let text: @Sendable (Int) -> String
     }

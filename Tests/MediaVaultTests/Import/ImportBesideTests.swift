@@ -19,7 +19,7 @@ struct ImportBesideTests {
 
     init() async throws { fixture = try await VaultFixture(ScriptedResource(seed: 1, length: Self.length)) }
 
-    /// A file that is read up to its middle, and further once it is let go.
+    /// A file that is read up to its middle, and to its end once it is released.
     private final class HaltingSource: ImportSource, Sendable {
         let length = ImportBesideTests.length
         let type: String? = "video/mp4"
@@ -47,7 +47,7 @@ struct ImportBesideTests {
         func goOn() { gate.continuation.finish() }
     }
 
-    /// Begins an import; returns when it has come to the middle of the file.
+    /// Begins an import; returns when it has reached the middle of the file.
     private func begin(
         _ source: HaltingSource, in vault: Vault, _ options: ImportOptions = unasked
     ) async -> Task<ImportReport, any Error> {
@@ -58,7 +58,7 @@ struct ImportBesideTests {
         return task
     }
 
-    /// Expects that an import was ended, and has left nothing.
+    /// Expects that an import has ended and left nothing behind.
     private func expectEnded(
         _ task: Task<ImportReport, any Error>, _ source: HaltingSource, _ code: VaultError.Code
     ) async throws {
@@ -87,7 +87,7 @@ struct ImportBesideTests {
             #expect(error?.code == .notHeld)
         }
         await reader.close()
-        // What is done once a minute, and when the disk has space again.
+        // The work that is done once a minute, and when the disk has space again.
         Recovery(vault.store).finishPendingWork()
         source.goOn()
         _ = try await task.value

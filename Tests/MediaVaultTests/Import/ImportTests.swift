@@ -41,7 +41,7 @@ struct ImportTests {
 
     private static let unasked = ImportOptions(asksOrigin: false)
 
-    /// What must be true after an import that failed: nothing is left, also for the next owner.
+    /// Checks that a failed import left nothing behind, not even for the next owner.
     private func expectNothing(in vault: Vault) async throws {
         #expect(try await vault.titles.summary(of: fixture.url) == nil)
         #expect(try await vault.status().resources == 0)
@@ -63,7 +63,7 @@ struct ImportTests {
         #expect(fixture.origin.exchanges.count == asked, "it is fresh")
         #expect(try await vault.status().bytesFetched == 0)
         await vault.close()
-        // A gap of a copy is filled from the origin, of the same version only.
+        // A gap in a copy is filled from the origin only if the version is the same.
         let reader = try await fixture.open(.reader, mode: .offline)
         #expect(try await fixture.read(reader) == 0..<Self.length)
         await reader.close()
@@ -226,7 +226,7 @@ struct ImportTests {
         await vault.close()
     }
 
-    /// Bytes that end early, are too many, or are broken off after a while.
+    /// Bytes that end early, are too many, or break off after a while.
     private final class FaultySource: ImportSource, Sendable {
         let length: Int64
         let type: String? = nil

@@ -7,7 +7,7 @@ import VaultTestSupport
 
 @Suite("Runbooks: several key operations as one")
 struct KeyRunbookTests {
-    /// Key operations that are recorded, and that fail or leave something undone as told.
+    /// Key operations that are recorded, and that fail or leave work undone as the test requires.
     private final class Recorder: KeyOperations {
         private(set) var done: [String] = []
         var active = [1, 2, 3]
@@ -180,7 +180,7 @@ struct KeyRunbookTests {
 
     @Test("A response resumes only if a receipt shows that a rotation created the current generation")
     func resumption() async throws {
-        // The receipts, and for whom they are enough: a response that keeps the root key, and one that replaces it.
+        // The receipts, and whether they suffice for a response that keeps the root key and for one that replaces it.
         let cases: [([Receipt], keeping: Bool, replacing: Bool)] = [
             ([], false, false), ([Self.receipt(.rotate, 2)], false, false),
             ([Self.receipt(.revokeLinks, 3)], false, false), ([Self.receipt(.rotate, 3)], true, false),

@@ -30,7 +30,7 @@ struct LocatorTests {
         #expect(ended?.code == .removed)
         let newID = try await vault.name(MediaReference(fixture.url)).id
         #expect(newID != named.id && keyring.resourceID(cacheKey: [], locator: 1) == nil)
-        // Who has the old name gets no loader by it: the name is made again.
+        // A caller with the old name gets no loader under it; the resource is named again.
         #expect(!vault.playback.isValid(admission, now: 0))
         #expect(throws: ResourceNames.renaming) { try vault.loaders.use(named) }
         #expect(vault.playback.held(named, range: .whole) == nil)

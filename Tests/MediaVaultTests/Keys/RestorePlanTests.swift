@@ -40,7 +40,7 @@ struct RestorePlanTests {
             })
         #expect(judgement.retired == [1] && judgement.current == 2 && judgement.warnings.count == 1)
         #expect(judgement.warnings[0].contains("generation 1"))
-        // An interrupted retirement left its key in both, at the current revision: it is not done yet.
+        // An interrupted retirement left its key in both, at the current revision, so it is not finished.
         let unfinished = try RestorePlan(
             Self.facts { ($0.active, $0.indexed, $0.resources, $0.opened) = ([1, 2], [2], [2: 10], [2]) })
         #expect(unfinished.retired.isEmpty)

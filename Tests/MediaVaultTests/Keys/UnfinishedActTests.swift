@@ -19,7 +19,7 @@ struct UnfinishedActTests {
         _ = try await vault.keys.rotate()
         for try await step in vault.keys.reseal(bytesPerSecond: 4_000_000) where step.bytes > 0 { break }
         #expect(try await vault.keys.report().reseal?.isDue == true)
-        // The vault may resume by itself until it is closed.
+        // The vault may resume without the test until it is closed.
         await vault.close()
         let reader = try await fixture.open(.reader)
         let report = try await reader.keys.report()

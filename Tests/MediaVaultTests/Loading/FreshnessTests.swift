@@ -77,7 +77,7 @@ struct FreshnessTests {
             answer.set("Content-Length", "100000")
             return answer
         }
-        // The result of a moment ago would still count, so another vault must send the request.
+        // The previous result would still count, so another vault must send the request.
         await vault.close()
         let again = try await fixture.open()
         fixture.clock.advance(by: 60)

@@ -5,7 +5,7 @@ import VaultModel
 
 @Suite("Titles that change with each answer, such as a recording that grows", .timeLimit(.minutes(5)))
 struct GrowingOriginTests {
-    /// How each version differs from the one before, besides its length and its bytes.
+    /// How each version differs from the previous one, apart from its length and its bytes.
     enum Mark: CaseIterable, Sendable {
         case strongTag, weakTag, date, nothing
     }
@@ -95,7 +95,7 @@ struct GrowingOriginTests {
         ] {
             let reader = try await vault.read(fixture.url, range: range)
             readers.append((reader, reader.range?.lowerBound ?? 0, Self.versions))
-            // Each takes its first bytes before the next one comes.
+            // Each takes its first bytes before the next one starts.
             for index in readers.indices {
                 guard let bytes = try await readers[index].reader.next() else { continue }
                 readers[index].versions.removeAll { [position = readers[index].position] in

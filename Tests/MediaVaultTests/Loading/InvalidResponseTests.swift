@@ -10,7 +10,7 @@ struct InvalidResponseTests {
         fixture.origin.answer { [resource = fixture.resource] request in
             var answer = resource.answer(to: request)
             if request.range == nil {
-                // It lies whatever is asked.
+                // It sends an invalid answer to every request.
                 answer.status = 206
                 answer.set("Content-Range", "bytes 0-\(Lie.length - 1)/\(Lie.length)")
             }
@@ -19,8 +19,8 @@ struct InvalidResponseTests {
         }
     }
 
-    /// Returns the most requests for an invalid response: ten redirects are followed, and no request is repeated, but
-    /// the whole is asked for when the answer to a range cannot be used.
+    /// Returns the maximum number of requests for an invalid response. Ten redirects are followed, and no request is
+    /// repeated, but the whole is requested if the answer to a range cannot be used.
     private func most(_ lie: Lie) -> Int { lie.testDescription.contains("circle") ? 11 : 2 }
 
     @Test("An origin that answers ranges wrongly is asked for the whole", arguments: Lie.aboutRanges)
@@ -32,7 +32,7 @@ struct InvalidResponseTests {
             return answer
         }
         let vault = try await fixture.openHasty()
-        // Of an origin without ranges, a player gets the whole, too.
+        // From an origin without ranges, a player also gets the whole.
         #expect(try await fixture.read(vault, .closed(first: 100_000, last: 149_999)).contains(100_000..<150_000))
         #expect(fixture.ranges.count == 2 && fixture.ranges[1] == "none", "\(fixture.ranges)")
         #expect(try await fixture.read(vault) == 0..<Lie.length)
@@ -78,11 +78,11 @@ struct InvalidResponseTests {
         #expect(try await fixture.stored() == [0..<100_000])
     }
 
-    /// What follows the bytes that the head of an answer states.
+    /// The excess that follows the bytes that the head of an answer states.
     enum Excess: CaseIterable {
         /// One byte, in a chunk of its own.
         case byte
-        /// As much again.
+        /// As many bytes again.
         case again
         /// The file from its beginning, in place of the range.
         case whole

@@ -45,7 +45,7 @@ struct LinkRefreshTests {
         #expect(throws: VaultError.self) { try broken.check(for: own) }
     }
 
-    /// An origin that accepts only the current signature, and the refusals that a refresher was asked about.
+    /// An origin that accepts only the current signature, and the refusals that were passed to a refresher.
     private final class Signed: Sendable {
         let fixture: VaultFixture
         private let state = Mutex((good: "1", status: 403, asked: [RefusedLink]()))

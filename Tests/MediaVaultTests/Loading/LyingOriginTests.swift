@@ -76,7 +76,7 @@ private struct LyingRound {
         return (own?.count ?? fixture.origin.exchanges.count, complete)
     }
 
-    /// Reads and downloads a title in a random order, each in its time.
+    /// Reads and downloads a title in a random order.
     private func play(_ target: String, _ vault: Vault) async throws {
         var random = SeededGenerator(seed: seed &+ UInt64(target.utf8.reduce(0) { $0 + Int($1) }))
         let (versions, url) = (lying.versions(of: target), fixture.origin.url(target))
@@ -92,7 +92,7 @@ private struct LyingRound {
                 }
             try await inTime("\(target), act \(act)") {
                 guard let range else {
-                    // What fails is tried again by the next act.
+                    // The next step retries what failed.
                     do { for try await _ in vault.download(url) {} } catch is VaultError {}
                     return
                 }
@@ -118,7 +118,7 @@ private struct LyingRound {
         }
     }
 
-    /// Checks all that is held.
+    /// Checks all held bytes.
     ///
     /// - Returns: the number of complete titles.
     private func check() async throws -> Int {

@@ -7,7 +7,7 @@ private let loginPage = Array("<!DOCTYPE html><html><body>Sign in</body></html>"
 
 @Suite("Pages in place of media", .timeLimit(.minutes(5)))
 struct MisplacedPageTests {
-    /// Returns the answer with a page; without a length, if that is left out.
+    /// Returns an answer with a page, with or without a length.
     private static func page(
         _ type: String?, _ body: [UInt8] = loginPage, hasLength: Bool = true, to request: ScriptedRequest
     ) -> ScriptedAnswer {
@@ -18,7 +18,7 @@ struct MisplacedPageTests {
         return answer
     }
 
-    /// Makes an answer that is asked about again before it is given again.
+    /// Makes an answer that must be revalidated before it is reused.
     private static func stale(_ answer: ScriptedAnswer) -> ScriptedAnswer {
         var answer = answer
         answer.set("Cache-Control", "max-age=0")

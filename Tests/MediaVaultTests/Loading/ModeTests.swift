@@ -9,7 +9,7 @@ import VaultTestSupport
 
 @Suite("Modes of a vault and of its resources", .timeLimit(.minutes(5)))
 struct ModeTests {
-    /// Returns a fixture that holds 100 000 of a title's 200 000 bytes, long stale.
+    /// Returns a fixture that holds 100 000 of a title's 200 000 bytes, which are long stale.
     private func partlyHeld() async throws -> FreshFixture {
         let fixture = try await FreshFixture()
         let vault = try await fixture.open()
@@ -154,7 +154,7 @@ struct ModeTests {
         try await vault.titles.setMode(.offline, for: fixture.url)
         let error = await #expect(throws: VaultError.self) { while try await reader.next() != nil {} }
         #expect(error?.code == .notHeld && error?.firstMissing == 65_536)
-        // Bytes that come before the transfer has ended are kept, too.
+        // Bytes that arrive before the transfer ends are kept, too.
         let (loader, lease) = try await vault.use(MediaReference(fixture.url))
         while loader.look({ !$0.fetches.isEmpty }) { try await Task.sleep(for: .milliseconds(1)) }
         withExtendedLifetime(lease) {}

@@ -260,7 +260,8 @@ struct OriginBehaviourTests {
             for try await _ in try await vault.read(fixture.url) {}
         }
         #expect(error?.code == .unreachable)
-        // A HEAD, one that brought bytes, and each minute's tries that bring none: a busy machine may take minutes.
+        // A HEAD, a request that yielded bytes, and each minute's requests that yielded none: a busy machine may take
+        // minutes.
         let minutes = Int((ContinuousClock.now - begun) / .seconds(60)) + 1
         #expect(fixture.origin.exchanges.count <= 2 + 30 * minutes)
         await vault.close()

@@ -8,7 +8,7 @@ import VaultTestSupport
 
 @Suite("An app's own transport that neither answers nor fails", .timeLimit(.minutes(2)))
 struct PatientOriginTests {
-    /// A transport that ignores that its task is cancelled.
+    /// A transport that ignores the cancellation of its task.
     private final class SilentOrigin: Origin {
         private struct State {
             var isSilent = true
@@ -37,7 +37,7 @@ struct PatientOriginTests {
             }
         }
 
-        /// Lets what is silent go on.
+        /// Lets the silent answers continue.
         func speak() {
             let waiting = state.withLock { state in
                 state.isSilent = false
@@ -47,7 +47,7 @@ struct PatientOriginTests {
         }
     }
 
-    /// An answer of which four bytes come, and the next four late.
+    /// An answer whose first four bytes arrive at once, and the next four late.
     private final class SilentResponse: OriginResponse {
         private let origin: SilentOrigin
         private let taken = Locked(0)
@@ -74,7 +74,7 @@ struct PatientOriginTests {
 
     private func request() throws -> OriginRequest { OriginRequest(url: try MediaURL("http://a.example/film.mp4")) }
 
-    /// Waits for ever for the given number of calls, and then not at all.
+    /// Waits forever in every call before the given one, and then not at all.
     private static func patience(endingAt last: Int) -> @Sendable () async throws -> Void {
         let calls = Locked(0)
         return {

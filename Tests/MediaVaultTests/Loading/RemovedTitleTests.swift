@@ -25,7 +25,7 @@ struct RemovedTitleTests {
 
     private func fetch(_ vault: Vault) async throws { for try await _ in vault.download(fixture.url) {} }
 
-    /// The target of a link that was made at any time: none says when.
+    /// The target of a link; links do not state when they were created.
     private func target(_ vault: Vault) -> String {
         vault.tokens.playbackPath(for: fixture.url, expires: 4_000_000_000)
     }
@@ -55,7 +55,7 @@ struct RemovedTitleTests {
         }
         let asked = fixture.origin.exchanges.count
         #expect(try await !plays(vault) && !vault.playback.isValid(old, now: clock.now))
-        // Who was let in just before is refused, too.
+        // A request that was admitted just before is refused, too.
         let late = await #expect(throws: VaultError.self) { try await vault.playback.read(resource, range: .whole) }
         #expect(late?.code == .removed && fixture.origin.exchanges.count == asked)
         #expect(try await vault.titles.summary(of: fixture.url) == nil)
@@ -83,7 +83,7 @@ struct RemovedTitleTests {
         #expect(try await plays(vault))
         await vault.runPeriodicWork(now: .now)
         #expect(try vault.store.index.settings().removals.isEmpty)
-        // A clock that is set back does not begin the minute again.
+        // Setting the clock back does not restart the minute.
         try await vault.titles.remove(MediaReference(fixture.url))
         clock.advance(by: -3600)
         #expect(try await plays(vault))
@@ -100,7 +100,7 @@ struct RemovedTitleTests {
         await vault.close()
         vault = try await open()
         #expect(try vault.store.index.settings().removals.isEmpty)
-        // As if the process had been killed before that was written.
+        // As if the process had been killed before this was written.
         try vault.store.changeSettings { $0.removals = noted }
         await vault.close()
         vault = try await open()

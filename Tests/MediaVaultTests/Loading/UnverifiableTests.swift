@@ -54,7 +54,8 @@ struct UnverifiableTests {
         #expect(try await fixture.stored() == [0..<200_000, 500_000..<600_000])
     }
 
-    /// Fields of answers whose date does not tell versions apart, because the content may change again in its second.
+    /// Fields of answers whose date does not distinguish versions, because the content may change again within that
+    /// second.
     private static let freshDates: [(name: String, fields: [(String, String)])] = [
         ("its own second", [("Last-Modified", now), ("Date", now)]),
         ("the future", [("Last-Modified", "Sun, 06 Nov 2044 08:49:37 GMT"), ("Date", now)]),
@@ -156,7 +157,7 @@ struct UnverifiableTests {
         if let bytes = try await title.next() { position += Int64(bytes.count) }
         #expect(title.entityTag.isWeak, "no validator identifies its bytes")
         fixture.origin.answer { [new] in new.answer(to: $0) }
-        // One player where nothing is held, and one that starts in held bytes.
+        // One player where nothing is held, and one that starts within held bytes.
         for range in [RequestedRange.from(600_000), .closed(first: 0, last: 99)] {
             let reader = try await vault.read(fixture.url, range: range)
             #expect(range != .from(600_000) || (reader.bypass == .unverifiable && reader.entityTag != title.entityTag))

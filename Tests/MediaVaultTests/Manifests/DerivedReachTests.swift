@@ -72,14 +72,14 @@ struct DerivedReachTests {
             while try await reader.next() != nil {}
         }
         #expect(fixture.origin.exchanges.count == before, "it was requested at a private address")
-        // The operator may name it, and gets it from there.
+        // The operator may name it, and gets it from that address.
         #expect(try await fixture.bytes(vault, MediaReference(fixture.url)) == 400_000)
         await vault.close()
     }
 
     // MARK: What the operator fetched from a private address
 
-    /// Returns how a reference is refused; nil if it is given any byte, or a head.
+    /// Returns how a reference is refused; nil if it yields any byte or a head.
     private static func refusal(_ vault: Vault, _ reference: MediaReference) async throws -> VaultError? {
         do {
             for try await _ in try await vault.read(reference) { return nil }
@@ -146,7 +146,7 @@ struct DerivedReachTests {
         await vaultOfManifest.close()
     }
 
-    /// Removes what is recorded of where the bytes came from, and closes the vault.
+    /// Removes the record of where the bytes came from, and closes the vault.
     private func forget(_ fixture: VaultFixture, _ vault: Vault) async throws {
         let id = try await vault.name(MediaReference(fixture.url)).id
         var stored = try #require(try vault.store.index.resources.find(id))

@@ -47,7 +47,7 @@ struct MediaPictureTests {
             Array(Media.film(Media.jpeg()).dropLast(1)), Array(Media.film(Media.jpeg()).dropFirst(1)),
         ] as [[UInt8]] { #expect(try Self.picture(in: bytes) == nil) }
         #expect(try Self.picture(in: Media.film(Media.jpeg(MediaPicture.maxBytes)))?.count == MediaPicture.maxBytes)
-        // No more boxes than 256 are looked at, also if there is no end of them.
+        // At most 256 boxes are examined, even if there are endlessly many.
         let head = Media.box("ftyp", Array("isom".utf8))
         var asked = 0
         let endless = MediaBytes(length: 1 << 50) { position, count in
@@ -72,7 +72,7 @@ struct MediaPictureTests {
             Media.tag(4, other + Media.frame("APIC", 4, Media.picture(Media.jpeg(), text: Array("Cover".utf8) + [0]))),
             Media.tag(3, Media.frame("APIC", 3, wide)),
             Media.tag(4, Media.frame("APIC", 4, Media.picture(Media.jpeg(), encoding: 2, text: [0, 0x41, 0, 0]))),
-            // The name of a group, and a length, are before the content.
+            // The name of a group and a length precede the content.
             Media.tag(3, Media.frame("APIC", 3, flags: 0x20, [7] + Media.picture(Media.jpeg()))),
             Media.tag(4, Media.frame("APIC", 4, flags: 0x41, [7, 0, 0, 1, 1] + Media.picture(Media.jpeg()))),
             Media.tag(4, flags: 0x40, [0, 0, 0, 6, 1, 0] + Media.frame("APIC", 4, Media.picture(Media.jpeg()))),
@@ -184,9 +184,9 @@ struct MediaPictureTests {
             Array("OggS".utf8), Array(whole.prefix(40)), Media.ogg([Media.comments([comment])]),
             Media.oggPage([8, 255, 255], head), Media.oggPage([8], head) + Array("Ogg!".utf8) + whole.dropFirst(4),
         ] { #expect(try Self.picture(in: bytes) == nil) }
-        // A number of comments that is too large ends where they end.
+        // If the stated number of comments is too large, reading stops at their end.
         #expect(try Self.picture(in: Media.ogg([head, Media.comments([comment], count: 1 << 31)])) == Media.jpeg())
-        // No more pages than 1024 are looked at, also if there is no end of them.
+        // At most 1024 pages are examined, even if there are endlessly many.
         var asked = 0
         let page = Media.oggPage([], [])
         let endless = MediaBytes(length: 1 << 50) { position, count in

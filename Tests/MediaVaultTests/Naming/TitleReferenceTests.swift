@@ -32,7 +32,7 @@ struct TitleReferenceTests {
         #expect(try await vault.titles.remove(reference) > 0)
         let gone = await #expect(throws: VaultError.self) { try await vault.titles.reference(of: id) }
         #expect(gone?.code == .notHeld && gone?.hint == .listTitles && gone?.message.contains(id.description) == true)
-        // What still has the reference finds nothing by it, and stores nothing else under the id.
+        // A caller that still has the reference finds nothing under it, and stores nothing else under the id.
         #expect(try await vault.titles.summary(of: reference) == nil)
         await vault.close()
     }
@@ -73,7 +73,7 @@ struct TitleReferenceTests {
         let error = await #expect(throws: VaultError.self) { try await vault.name(other) }
         #expect(error?.code == .notHeld)
         #expect(try await vault.titles.summary(of: right)?.id == ids[0])
-        // A link plays the title that it was made for; one that would play another is not made.
+        // A link plays the title for which it was created; a link that would play another is not created.
         for id in ids[..<3] {
             let path = try await vault.access.playbackPath(for: vault.titles.reference(of: id), expires: 4_000_000_000)
             let linked = try #require(vault.tokens.reference(ofTarget: path, now: 0))
@@ -84,7 +84,7 @@ struct TitleReferenceTests {
             try await vault.access.playbackPath(for: renamed, expires: 4_000_000_000)
         }
         #expect(policyError?.code == .invalidArgument)
-        // A title that is gone is not mistaken for the one that its URL means then.
+        // A title that is gone is not mistaken for the one that its URL now names.
         let plain = MediaReference(fixture.url)
         #expect(try await fixture.bytes(vault, plain) == length)
         let gone = try await vault.titles.reference(of: id(vault, plain))
@@ -129,11 +129,11 @@ struct TitleReferenceTests {
                 #expect(TitleID(of: resource) != id)
                 #expect(try await vault.titles.summary(of: reference)?.id == id)
                 #expect(try await vault.name(vault.titles.reference(of: id)).id == resource)
-                // The new beginning is not an id, too.
+                // The new beginning is not an id.
                 await #expect(throws: VaultError.self) { try await vault.titles.reference(of: TitleID(of: resource)) }
             }
         }
-        // A reference from before may name what is not there any more.
+        // An earlier reference may name something that no longer exists.
         await #expect(throws: ResourceNames.renaming) { try await vault.name(stale) }
         let new = MediaReference(fixture.url, contentID: "new")
         #expect(try await fixture.bytes(vault, new) == length)

@@ -11,7 +11,7 @@ struct FeedPicturesTests {
 
     private static func picture(_ count: Int = 24) -> Picture? { Picture(PicturedMedia.jpeg(count)) }
 
-    /// Counts how often pictures are asked for.
+    /// Counts how often pictures are requested.
     private final class Origin: Sendable {
         let asked = Locked(0)
 

@@ -5,7 +5,7 @@ import VaultModel
 
 @Suite("How fast a download of the queue gets on")
 struct DownloadPaceTests {
-    /// Looks at a download: so many seconds after it began, so many bytes are held.
+    /// Measures a download: the number of seconds since it began, and the number of held bytes.
     typealias Look = (time: Int64, held: Int64)
 
     private static let cases: [(name: String, looks: [Look], isSlow: Bool)] = [

@@ -11,7 +11,7 @@ import VaultModel
 struct DownloadRemovalTests {
     private let length: Int64 = 300_000
 
-    /// A way in which a person removes a title.
+    /// A way in which a user removes a title.
     enum Way: CaseIterable {
         case remove, shred, quickShred
 
@@ -46,7 +46,7 @@ struct DownloadRemovalTests {
         let running = vault.downloads.state.withLock(\.running.count)
         #expect(running == 0, "it has ended when the removal returns")
         #expect(try await vault.downloads.counts() == DownloadCounts())
-        // The queue goes on with what else it has.
+        // The queue continues with its other entries.
         try await vault.downloads.add([(MediaReference(fixture.origin.url("/b")), DownloadOptions())])
         try await vault.downloads.wait { try await $0.counts() == DownloadCounts() }
         #expect(try await vault.titles.summary(of: reference) == nil)

@@ -5,12 +5,12 @@ import VaultModel
 @testable import MediaVault
 @testable import VaultStorage
 
-/// Something that is done with a damaged vault.
+/// An act that is performed on a damaged vault.
 struct RecordAct: Sendable {
     let name: String
-    /// Whether it takes this away on purpose.
+    /// Whether the act removes this on purpose.
     let removes: @Sendable (RecordContents.Item, RecordVault) -> Bool
-    /// Whether it takes what it can from the backup, also if the index has something newer.
+    /// Whether the act takes what it can from the backup, even if the index has something newer.
     var isRebuild: Bool { name == Self.rebuild }
     private let body: @Sendable (RecordVault) async throws -> Void
 
@@ -25,7 +25,7 @@ struct RecordAct: Sendable {
         (self.name, self.removes, self.body) = (name, removes, body)
     }
 
-    /// Creates an act of an owner, who opens the vault and closes it.
+    /// Creates an act of an owner, who opens and closes the vault.
     private init(
         owner name: String,
         removing removes: @escaping @Sendable (RecordContents.Item, RecordVault) -> Bool = {
@@ -69,14 +69,14 @@ struct RecordAct: Sendable {
         RecordAct(owner: "shred of another", removing: { $0.id.starts(with: $1.spared[1].bytes) }) { vault, _ in
             _ = try await vault.keys.shred([RecordVault.reference(RecordVault.shredded)])
         },
-        // The key of all tokens is another then.
+        // The token key is then a different one.
         RecordAct(owner: "revoke-root", removing: { item, _ in item.kind == "accessGrant" }) { vault, copy in
             for try await _ in vault.keys.revokeRoot(unlockedBy: [copy.unlock]) {}
         },
         RecordAct(owner: "restart") { _, _ in },
     ]
 
-    /// Carries the act out; it may be refused, and not fail in any other way.
+    /// Performs the act. It may be refused, but must not fail in any other way.
     func perform(on copy: RecordVault) async throws -> VaultError? {
         do {
             try await body(copy)

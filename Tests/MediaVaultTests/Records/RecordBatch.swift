@@ -4,13 +4,13 @@ import VaultModel
 @testable import MediaVault
 @testable import VaultStorage
 
-/// Cells with one act, of which none damages what another does: they are tried in one copy of a vault.
+/// Cells with the same act, none of which damages what another does. They are tried in one copy of a vault.
 struct RecordBatch: Sendable {
-    /// What was wrong.
+    /// The problem that was found.
     struct Complaint: Sendable, CustomStringConvertible {
         let cells: [RecordCell]
         let text: String
-        /// What it is about.
+        /// The cell concerned.
         let item: RecordContents.Item?
 
         var description: String {
@@ -25,7 +25,7 @@ struct RecordBatch: Sendable {
 
     private init(_ cell: RecordCell) { (act, cells, parts) = (cell.act, [cell], cell.parts ?? []) }
 
-    /// Puts cells together, in their order.
+    /// Groups cells, keeping their order.
     static func make(of cells: some Sequence<RecordCell>) -> [RecordBatch] {
         var (done, growing): ([RecordBatch], [String: [RecordBatch]]) = ([], [:])
         for cell in cells {
@@ -45,10 +45,10 @@ struct RecordBatch: Sendable {
         return done + growing.sorted { $0.key < $1.key }.flatMap(\.value)
     }
 
-    /// Damages a copy of a vault, does what is to be done, and compares. If something is wrong, each cell is tried again
-    /// by itself, to find the one.
+    /// Damages a copy of a vault, performs the act, and compares. If something is wrong, each cell is tried again
+    /// alone, to find the culprit.
     ///
-    /// - Returns: the number of cells that are possible, and what was wrong.
+    /// - Returns: the number of cells that can exist, and the problems found.
     func run(on template: RecordVault) async throws -> (count: Int, complaints: [Complaint]) {
         let copy = try template.copy()
         let possible = try cells.filter { try $0.inflict(on: copy) }
@@ -72,10 +72,10 @@ struct RecordBatch: Sendable {
         func complain(_ text: String, _ item: RecordContents.Item? = nil) {
             complaints.append(Complaint(cells: cells, text: text, item: item))
         }
-        // Where both open, that of the index is the newer one; a rebuild may take either.
+        // If both open, the index's value is newer; a rebuild may take either.
         func isGood(_ item: RecordContents.Item, in contents: RecordContents) -> Bool {
             guard let value = contents.opened[item] else { return false }
-            // What the backup before gives back may meet newer metadata that have stayed.
+            // What the previous backup restores may meet newer metadata that were kept.
             if let older = owed[item], RecordContents.unmarked(value) == RecordContents.unmarked(older) { return true }
             return value == good[item] || (act.isRebuild && value == before.backup.opened[item])
         }
@@ -100,7 +100,7 @@ struct RecordBatch: Sendable {
         return complaints
     }
 
-    /// Verifies and repairs the vault as a person would who is told what is wrong.
+    /// Verifies and repairs the vault as a user would who reads the reports.
     private func settle(
         _ copy: RecordVault, _ contents: RecordContents, _ complain: (String, RecordContents.Item?) -> Void
     ) async throws {
@@ -110,7 +110,7 @@ struct RecordBatch: Sendable {
             vault = try await copy.open()
         } catch let error as VaultError {
             do {
-                // By force, because an index that is not this keyring's is not rebuilt otherwise.
+                // Forced, because otherwise an index that belongs to another keyring is not rebuilt.
                 _ = try await Vault.rebuildIndex(copy.place, unlock: copy.unlock, evenIfSound: true)
                 contents = try copy.contents().index
                 vault = try await copy.open()

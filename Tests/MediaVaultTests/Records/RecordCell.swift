@@ -4,13 +4,13 @@ import VaultModel
 @testable import MediaVault
 @testable import VaultStorage
 
-/// One cell of the matrix: a damage to a value, where, and what is done then.
+/// One cell of the matrix: damage to a value, its place, and the act that follows.
 struct RecordCell: Sendable, CustomStringConvertible {
     enum Place: String, CaseIterable, Sendable {
         case index, backup
         /// A row of the index is damaged, and another row of the same kind in the backup.
         case both
-        /// The same row is damaged in the index and in the newest backup: the one before alone opens it.
+        /// The same row is damaged in the index and in the newest backup, so only the previous backup opens it.
         case allButFormer
     }
 
@@ -26,11 +26,11 @@ struct RecordCell: Sendable, CustomStringConvertible {
         return "\(name) \(row) \(damage) in \(place), \(act.name)"
     }
 
-    /// Whether the backup before the newest owes what is damaged: it gives back nothing that has no row by now, as it
-    /// knows of no deletion, and nothing that lets somebody in.
+    /// Whether the previous backup must restore what is damaged. It restores nothing that has no row by now, because it
+    /// knows of no deletion, and nothing that grants access.
     ///
-    /// Settings of a retired generation in both are a copy of the vault from before the generation was retired: it is
-    /// refused, and nothing is taken for lost.
+    /// If the settings in both are of a retired generation, the vault is a copy from before the retirement. It is
+    /// refused, and nothing counts as lost.
     var isOwed: Bool {
         guard place == .allButFormer else { return true }
         if kind.name == "vault", damage == .retired { return false }
@@ -38,7 +38,7 @@ struct RecordCell: Sendable, CustomStringConvertible {
             && !(column.map { kind.key.contains($0.name) } ?? false)
     }
 
-    /// Returns all cells, also those that no database accepts.
+    /// Returns all cells, including those that no database accepts.
     static func all(of template: RecordVault) throws -> [RecordCell] {
         try RecordKind.all.flatMap { kind -> [RecordCell] in
             let count = try template.rowCount(of: kind)
@@ -70,8 +70,8 @@ struct RecordCell: Sendable, CustomStringConvertible {
         return try copy.inflict(damage, on: row, column, of: kind, in: "catalog.backup")
     }
 
-    /// What is damaged, so that cells without a common part can be tried in one copy; nil if the whole vault depends on
-    /// it.
+    /// What the cell damages, so that cells that damage different things can share a copy; nil if the whole vault
+    /// depends on it.
     var parts: Set<String>? {
         switch kind.name {
         case "vault", "generation": nil

@@ -5,9 +5,9 @@ import VaultModel
 
 @testable import VaultStorage
 
-/// What a keyring opens of an index or a backup, and which of its rows it does not open.
+/// The rows of an index or a backup that a keyring opens, and those that it does not.
 ///
-/// It is read row by row, as the format says, and not through the code that reads a vault.
+/// They are read row by row according to the format, and not through the code that reads a vault.
 struct RecordContents: Sendable {
     /// A title, a part of a pack, a cover, or a record.
     struct Item: Hashable, Sendable, CustomStringConvertible {
@@ -17,7 +17,7 @@ struct RecordContents: Sendable {
         var description: String { "\(kind) \(Hex.encode(Array(id.prefix(4))))" }
     }
 
-    /// What each thing is, as far as none of the acts of a test changes it.
+    /// The value of each item, without the parts that an act of the test changes.
     private(set) var opened: [Item: [UInt8]] = [:]
     /// The number of rows that do not open, or belong to nothing, by their table.
     private(set) var unopened: [String: Int] = [:]
@@ -26,7 +26,7 @@ struct RecordContents: Sendable {
     /// Whether an invalid class or hour counts. In a backup, neither does, because a rebuild corrects both.
     private let isIndex: Bool
 
-    /// Reads a file; one that cannot be read has nothing.
+    /// Reads a file; an unreadable file counts as empty.
     init(of path: String, _ keyring: Keyring, isIndex: Bool) throws {
         (self.keyring, self.isIndex) = (keyring, isIndex)
         guard FileManager.default.fileExists(atPath: path) else { return }
@@ -50,7 +50,7 @@ struct RecordContents: Sendable {
                     continue
                 }
                 if table.name == SealedTable.settings.name { settings = VaultSettings(members) }
-                // The two are valid together alone.
+                // The two are valid only together.
                 if table.name == SealedTable.network.name, settings?.wereWritten(with: members) == false {
                     unopened[table.name, default: 0] += 1
                     continue
@@ -62,7 +62,7 @@ struct RecordContents: Sendable {
         try countStray(db)
     }
 
-    /// Returns what no act changes of a record.
+    /// Returns the part of a record that no act changes.
     private static func lasting(_ members: JSONObject, of table: SealedTable) -> [UInt8] {
         guard table.name == SealedTable.settings.name else { return JSONValue.object(members.members).canonical }
         // Key operations and counters change the others.
@@ -112,7 +112,7 @@ struct RecordContents: Sendable {
         }
     }
 
-    /// Returns what is known of what a resource serves; nil if that does not open.
+    /// Returns the information about what a resource serves; nil if it does not open.
     private func information(of resource: OpenedResource, _ db: Database) throws -> [UInt8]? {
         guard let serving = resource.metadata.serving else { return [] }
         guard let row = try? RepresentationRow.fetch(serving, db), row.resource == resource.id,

@@ -20,21 +20,21 @@ enum RecordDamage: String, CaseIterable, Sendable {
     /// The value from before the last retirement.
     case retired
     case lost
-    /// The row once more, under another key if there can be only one under its own.
+    /// The row again, under another key if there can be only one under its own.
     case duplicated
 
-    /// Whether the row as a whole is concerned, and no column.
+    /// Whether the damage concerns the whole row rather than a column.
     var isOfRow: Bool { self == .lost || self == .duplicated }
 
-    /// The largest value: longer than a record of any kind but the two that are one row.
+    /// The largest value, which is longer than a record of any kind except the two that have a single row.
     private static let hugeBytes = (1 << 20) + 1
 
     /// Damages a row.
     ///
-    /// For an earlier value, the state that it is taken from is attached under the name of the damage.
+    /// For an earlier value, the state from which it is taken is attached under the name of the damage.
     ///
     /// - Parameter column: nil if the whole row is concerned.
-    /// - Returns: whether the database has taken it, and is another than before.
+    /// - Returns: whether the database accepted the damage and has changed.
     func inflict(
         on row: RecordKind.RowKey, _ column: RecordKind.Column?, of kind: RecordKind, _ db: Database
     ) throws -> Bool {
@@ -56,7 +56,7 @@ enum RecordDamage: String, CaseIterable, Sendable {
                     arguments: StatementArguments([value] + row))
             }
         } catch let error as DatabaseError where [.SQLITE_MISMATCH, .SQLITE_CONSTRAINT].contains(error.resultCode) {
-            // A row id is an integer, and keys are told apart, whoever writes them.
+            // A row id is an integer, and keys are unique, whoever writes them.
             return false
         }
         return db.changesCount > 0
@@ -70,7 +70,7 @@ enum RecordDamage: String, CaseIterable, Sendable {
             let type = kind.columns.first { $0.name == name }?.type
             return type == "INTEGER" ? "\(name) + 1" : "substr(\(name), 1, length(\(name)) - 1) || x'00'"
         }
-        // What is joined is a text, unless it is cast.
+        // A concatenation is text unless it is cast.
         let cast = zip(names, values).map { $0 == $1 ? $1 : $1.hasSuffix("+ 1") ? $1 : "CAST(\($1) AS BLOB)" }
         try db.execute(
             sql: """
@@ -79,7 +79,7 @@ enum RecordDamage: String, CaseIterable, Sendable {
                 """, arguments: StatementArguments(row))
     }
 
-    /// Returns the value that takes the place of one; nil if there is none.
+    /// Returns the value that replaces a value; nil if there is none.
     private func value(
         _ now: DatabaseValue, _ column: RecordKind.Column, _ row: RecordKind.RowKey, _ kind: RecordKind, _ db: Database
     ) throws -> DatabaseValue? {

@@ -13,15 +13,15 @@ struct RecordKind: Sendable {
 
     let name: String
     let columns: [Column]
-    /// The columns that tell its rows apart.
+    /// The columns that identify its rows.
     let key: [String]
 
-    /// Every such table, by construction: the sealed ones, and all others that the backup has.
+    /// Every such table: the sealed tables, and all others that the backup has.
     static let all: [RecordKind] = {
         let backup = (IndexSchema.catalog + IndexSchema.laterCatalog).filter { $0.hasPrefix("CREATE TABLE ") }
             .map { String($0.split(separator: " ")[2]) }
         let names = SealedTable.all.map(\.name)
-        // The schema is what a new vault gets; without it there is no test.
+        // The schema is that of a new vault; without it there is no test.
         guard let memory = try? DatabaseQueue(),
             let kinds = try? memory.write({ db in
                 for statement in IndexSchema.all { try db.execute(sql: statement) }

@@ -6,7 +6,7 @@ import VaultModel
 @testable import MediaVault
 @testable import VaultStorage
 
-/// Every kind of row, every column, every damage, in the index and in its backup, before every act.
+/// Tests every kind of row, every column and every damage, in the index and in its backup, before every act.
 ///
 /// By day, always the same sample of the cells is tried. For nightly runs, and for changes to the code under test,
 /// `MEDIAVAULT_MATRIX` sets the number of cells, or `all`. `MEDIAVAULT_MATRIX_SEED` repeats the sample with that seed.
@@ -71,7 +71,7 @@ struct RecordMatrixTests {
         #expect(complaints.count == 0, "seed \(seed): what was good was lost, or called sound")
     }
 
-    /// Runs batches, a few at a time, until so many cells were possible.
+    /// Runs batches, a few at a time, until enough of the cells could exist.
     private static func run(
         _ batches: [RecordBatch], on template: RecordVault, wanted: Int
     ) async throws -> (count: Int, complaints: [RecordBatch.Complaint]) {
@@ -80,7 +80,7 @@ struct RecordMatrixTests {
             var waiting = batches[...]
             func add() {
                 guard count < wanted, let batch = waiting.popFirst() else { return }
-                // On a thread of the pool, so that calls that block do not change it.
+                // On a thread of the pool, where calls may block.
                 group.addTask(executorPreference: BlockingPool.shared) { try await batch.run(on: template) }
             }
             for _ in 0..<4 { add() }

@@ -18,12 +18,12 @@ final class RecordVault: Sendable {
     private let folder: TemporaryFolder
     /// The folder with the former states of the index.
     private let states: String
-    /// The ids of the titles that are damaged, and of those that are not.
+    /// The ids of the damaged titles, and of the intact ones.
     let (damaged, spared): ([ResourceID], [ResourceID])
 
     /// The bytes of a title.
     static let length: Int64 = 20
-    /// Titles that are damaged: one with all that a title can have, and one of another file.
+    /// The damaged titles: one with everything that a title can have, and one of another file.
     static let names = ["film", "series"]
     /// A title that is given another name, and one that is shredded.
     static let (other, shredded) = ("other", "shredded")
@@ -41,14 +41,14 @@ final class RecordVault: Sendable {
         unlock = .keyFile(path: folder.path + "/keys/key")
     }
 
-    /// Copies the files that change; the files of segments have a second name.
+    /// Copies the files that change. Segment files are hard links.
     func copy() throws -> RecordVault {
         let copy = RecordVault(in: try TemporaryFolder(), states: states, damaged, spared)
         let files = FileManager.default
         let walk = files.enumerator(atPath: folder.path)
         while let name = walk?.nextObject() as? String {
             let (from, to) = (folder.path + "/" + name, copy.folder.path + "/" + name)
-            // Beside them are former states, and what SQLite has beside those while other copies read them.
+            // The folder also has former states, and SQLite's side files for them while other copies read them.
             guard name.hasPrefix("vault") || name.hasPrefix("keys") else { continue }
             if walk?.fileAttributes?[.type] as? FileAttributeType == .typeDirectory {
                 try files.createDirectory(
@@ -65,7 +65,7 @@ final class RecordVault: Sendable {
     /// The files in which rows are damaged.
     private static let damagedFiles = ["index.sqlite", "catalog.backup"]
 
-    /// A file as it was before anything was damaged: several damages are done to one copy, and count its rows.
+    /// The file before any damage, because several cells damage one copy and count its rows.
     private func original(_ file: String) -> String { states + "/original-" + file }
 
     func open() async throws -> Vault {
@@ -78,7 +78,7 @@ final class RecordVault: Sendable {
         try KeyringReader.unlock(KeyringFile.read(place.keyring), with: unlock.secret())
     }
 
-    /// What the index, its backup, and the backup before have.
+    /// The contents of the index, its backup, and the previous backup.
     func contents() throws -> (index: RecordContents, backup: RecordContents, former: RecordContents) {
         let (keyring, backup) = (try keyring(), place.folder + "/catalog.backup")
         return (
@@ -117,7 +117,7 @@ final class RecordVault: Sendable {
         #expect(contents.index.unopened.isEmpty && contents.backup.unopened.isEmpty, "premise: all opens")
         #expect(contents.index.opened == contents.backup.opened, "premise: the backup is current")
         #expect(Set(contents.former.opened.keys) == Set(contents.backup.opened.keys), "premise: so was the one before")
-        // Copies are many: their owners make the room in reserve, and the folders of segments that they need.
+        // There are many copies, so their owners create the reserve and the segment folders that they need.
         let (files, folders) = (FileManager.default, made.place.folder + "/segments/")
         try files.removeItem(atPath: made.place.folder + "/reserve")
         for name in try files.contentsOfDirectory(atPath: folders)
@@ -130,7 +130,7 @@ final class RecordVault: Sendable {
         return RecordVault(in: made.folder, ids, spared)
     }
 
-    /// Keeps the index as it is now.
+    /// Saves the current state of the index.
     private func keep(_ name: String) throws {
         try FileManager.default.copyItem(atPath: place.folder + "/index.sqlite", toPath: folder.path + "/" + name)
     }
@@ -219,7 +219,7 @@ final class RecordVault: Sendable {
 
     /// Damages a row of the index or of the backup, as a program without the key would.
     ///
-    /// - Returns: whether the file is another than before.
+    /// - Returns: whether the file has changed.
     func inflict(
         _ damage: RecordDamage, on row: Int, _ column: RecordKind.Column?, of kind: RecordKind, in file: String
     ) throws -> Bool {
@@ -240,12 +240,12 @@ final class RecordVault: Sendable {
     /// The number of rows of a kind that can be damaged.
     func rowCount(of kind: RecordKind) throws -> Int { try change("index.sqlite") { try rows(of: kind, $0).count } }
 
-    /// Returns the rows of a kind: first those of titles, and none of the titles that are not damaged.
+    /// Returns the rows of a kind: those of titles first, and without those of intact titles.
     private func rows(of kind: RecordKind, _ db: Database) throws -> [RecordKind.RowKey] {
         try kind.rows(first: damaged.map(\.data), without: spared.map(\.data), db)
     }
 
-    /// Changes a file as a program without the key would: nothing is checked.
+    /// Changes a file without any checks, as a program without the key could.
     private func change<Result>(_ file: String, _ body: (Database) throws -> Result) throws -> Result {
         try change(path: place.folder + "/" + file, body)
     }

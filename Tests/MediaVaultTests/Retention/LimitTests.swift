@@ -91,7 +91,7 @@ struct LimitTests {
         fixture.disk.claimFree(0)
         #expect(try await vault.space.prune(isDryRun: true).resources == 1)
         #expect(try await vault.space.prune().resources == 1)
-        // Nor does storing a new title.
+        // Storing a new title evicts no download either.
         try await fixture.play(vault, 4, Self.length)
         #expect(try await fixture.held(vault, 3, Self.length) ?? 0 == 0)
         try await Self.expectWhole(fixture, vault)
@@ -237,7 +237,7 @@ struct LimitTests {
     func accessTimes() async throws {
         let fixture = try await FreshFixture(cacheControl: "max-age=1000000", in: .disk)
         let vault = try await fixture.filled()
-        // What is not sealed yet comes from memory, and is not held.
+        // Bytes that are not sealed yet come from memory, and are not held.
         try await fixture.settle(vault)
         let resource = try await vault.name(MediaReference(fixture.url))
         let range = RequestedRange.closed(first: 0, last: 999)
@@ -245,7 +245,7 @@ struct LimitTests {
         for _ in 0..<100 where given < 2 {
             _ = try await fixture.vault.read(vault, range)
             fixture.clock.advance(by: 3600)
-            // A busy machine may close the segment before it is used: then reads again, in the hour before.
+            // A busy machine may close the segment before it is used. The test then reads again, in the previous hour.
             guard let held = vault.playback.held(resource, range: range) else { continue }
             let isGiven = unsafe withUnsafeTemporaryAllocation(byteCount: held.range.count, alignment: 1) {
                 unsafe vault.playback.open(held, into: $0)

@@ -315,7 +315,7 @@ struct StorageQuotaTests {
         let late = try await beside.read(fixture.url(1, 900_000), range: .closed(first: 200_000, last: 299_999))
         let error = await #expect(throws: VaultError.self) { while try await late.next() != nil {} }
         #expect(error?.code == .notHeld && error?.firstMissing == 200_000)
-        // The reader finds what the owner has stored in the meantime.
+        // The reader finds what the owner has stored since.
         let found = try await beside.read(fixture.url(1, 900_000), range: .closed(first: 100_000, last: 149_999))
         #expect(found.source == .held)
         await beside.close()

@@ -57,7 +57,7 @@ struct WallClockMonitorTests {
         #expect(try await vault.status().used == used && used > 0)
         fixture.clock.advance(by: -400 * 86_400)
         await fixture.later(vault, .seconds(7400))
-        // From here on the jump has no effect: titles are evicted at their real age, and not before.
+        // From here on, the jump has no effect, and titles are evicted at their real age.
         fixture.clock.advance(by: 89 * 86_400)
         await fixture.later(vault, .seconds(7400 + 89 * 86_400))
         #expect(try await vault.status().used == used)

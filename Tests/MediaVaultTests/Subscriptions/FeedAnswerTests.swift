@@ -5,12 +5,12 @@ import VaultModel
 @testable import MediaVault
 @testable import VaultManifest
 
-/// Feeds as origins send them: compressed unasked, in other encodings, long, and with faults.
+/// Feeds as origins send them: compressed unrequested, in other encodings, long, and with faults.
 @Suite("Answers with feeds", .timeLimit(.minutes(5)))
 struct FeedAnswerTests {
     private static let item = "<item><title>Ä & B</title><enclosure url='/a.mp4'/></item>"
 
-    /// Runs the feed that an origin answers, without changing anything.
+    /// Runs the feed that an origin sends, without changing anything.
     private static func report(
         _ bytes: [UInt8], _ fields: KeyValuePairs<String, String> = [:], newest: Int64? = nil
     ) async throws -> SyncReport {

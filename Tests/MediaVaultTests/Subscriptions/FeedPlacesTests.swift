@@ -4,7 +4,7 @@ import VaultModel
 
 @testable import MediaVault
 
-/// Feeds that move, end, or ask for patience.
+/// Feeds that move, end, or request a delay.
 @Suite("Where feeds are", .timeLimit(.minutes(5)))
 struct FeedPlacesTests {
     private let lab: FeedLab
@@ -24,7 +24,7 @@ struct FeedPlacesTests {
         #expect(try await !lab.sync(vault, contentIDs: true).hasMoved)
         #expect(lab.asked("/feed") == 1 && lab.asked("/new") == 2)
         #expect(try await lab.subscription(vault).wanted == ids, "names of entries stay")
-        // Where it went, there is no feed any more: the operator's own address counts again.
+        // There is no feed any more at its new address, so the operator's own address counts again.
         for answer in [
             FeedPlaces.Answer(status: 404), FeedPlaces.Answer(text: "<html>"), FeedPlaces.Answer(text: FeedLab.rss([])),
         ] {
@@ -80,7 +80,7 @@ struct FeedPlacesTests {
         let (before, after) = (lab.asked("/feed"), lab.asked("/new"))
         try await lab.sync(vault)
         #expect(lab.asked("/feed") == before && lab.asked("/new") == after + 1)
-        // Two that send each other away.
+        // Two feeds that redirect to each other.
         lab.places.set("/new", FeedLab.rss(["b"], channel("/feed")))
         lab.places.set("/feed", FeedLab.rss(["b"], channel("/new")))
         #expect(try await lab.sync(vault).unchanged == 1)
@@ -118,7 +118,7 @@ struct FeedPlacesTests {
         await #expect(throws: VaultError.self) { try await lab.sync(vault) }
         #expect(try await lab.held(vault) == ["/b.mp4"])
         #expect(try await lab.subscription(vault).movedTo == lab.url("/new"))
-        // Nor is it gone because the old address says so.
+        // It is also not gone because the old address says so.
         for broken in [FeedPlaces.Answer(status: 500), FeedPlaces.Answer(text: "<html>")] {
             lab.places.answers.withLock { $0["/new"] = broken }
             lab.places.set("/feed", status: 410)

@@ -11,7 +11,7 @@ private final class PublishedText: Sendable {
     let text = Locked<String?>(nil)
 }
 
-/// Subscriptions of a vault, with feeds that a scripted origin has.
+/// Subscriptions of a vault to feeds of a scripted origin.
 @Suite("Subscriptions", .timeLimit(.minutes(5)))
 struct SubscriptionTests {
     private static let length: Int64 = 40_000

@@ -47,7 +47,7 @@ struct FreshFixture: Sendable {
         return vault
     }
 
-    /// Waits until all that was received is sealed.
+    /// Waits until all received bytes are sealed.
     func settle(_ vault: Vault) async throws {
         let (loader, lease) = try await vault.use(MediaReference(url))
         await loader.settle()

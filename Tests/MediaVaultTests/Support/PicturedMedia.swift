@@ -2,7 +2,7 @@ import Foundation
 
 @testable import MediaVault
 
-/// Media with pictures in them, as tables of tests need them: right, and wrong in one place.
+/// Media with pictures in them, for tables of tests: valid ones, and ones with a single fault.
 enum PicturedMedia {
     /// The first bytes of a JPEG, and as many more as are wanted.
     static func jpeg(_ count: Int = 24) -> [UInt8] {
@@ -67,7 +67,7 @@ enum PicturedMedia {
     /// Returns the content of a frame with a picture.
     ///
     /// - Parameters:
-    ///   - use: what it is said to show; 3 is the front cover.
+    ///   - use: the type of the picture; 3 is the front cover.
     ///   - text: its description, with its end, in the encoding with this number.
     static func picture(
         _ picture: [UInt8], use: UInt8 = 3, encoding: UInt8 = 0, text: [UInt8] = [0], isShort: Bool = false
@@ -77,7 +77,7 @@ enum PicturedMedia {
         return parts.flatMap { $0 }
     }
 
-    /// Puts a zero after each byte of ones that would look like sound.
+    /// Inserts a zero after each byte of ones that would look like sound.
     static func unsynchronised(_ bytes: [UInt8]) -> [UInt8] {
         var sent: [UInt8] = []
         for (index, byte) in bytes.enumerated() {
@@ -113,7 +113,7 @@ enum PicturedMedia {
     /// Returns a page.
     ///
     /// - Parameters:
-    ///   - sizes: those of the parts of packets on it.
+    ///   - sizes: the sizes of the packet parts on the page.
     ///   - stream: the number of its stream.
     static func oggPage(_ sizes: [UInt8], _ body: [UInt8], stream: Int = 7) -> [UInt8] {
         let parts: [[UInt8]] = [
@@ -124,7 +124,7 @@ enum PicturedMedia {
 
     /// Returns the pages of a stream.
     ///
-    /// - Parameter other: a page of another stream, which lies after each.
+    /// - Parameter other: a page of another stream, which follows each page.
     static func ogg(_ packets: [[UInt8]], partsOnPage: Int = 255, other: [UInt8] = []) -> [UInt8] {
         let sizes = packets.flatMap { [UInt8](repeating: 255, count: $0.count / 255) + [UInt8($0.count % 255)] }
         var (pages, rest): ([UInt8], ArraySlice<UInt8>) = ([], packets.flatMap { $0 }[...])
@@ -139,7 +139,7 @@ enum PicturedMedia {
 
     /// Returns the packet with comments.
     ///
-    /// - Parameter count: how many it states; nil for as many as there are.
+    /// - Parameter count: the stated number; nil for the actual number.
     static func comments(_ texts: [String], kind: [UInt8] = Array("OpusTags".utf8), count: Int? = nil) -> [UInt8] {
         let text = { (text: String) in Array(big(text.utf8.count, 4).reversed()) + Array(text.utf8) }
         return kind + text("encoder") + big(count ?? texts.count, 4).reversed() + texts.flatMap(text)

@@ -38,8 +38,8 @@ final class PlantedVault: Sendable {
             }
         }
 
-        /// The values in the order in which a test tries them: each column begins with another one, so that a few for
-        /// each column are all of them together.
+        /// The values in the order in which a test tries them. Each column begins with a different one, so that a few
+        /// for each column cover all of them.
         var order: [String] {
             let first = (Self.all.firstIndex { $0.testDescription == testDescription } ?? 0) % values.count
             return Array(values.dropFirst(first) + values.prefix(first))
@@ -121,7 +121,7 @@ final class PlantedVault: Sendable {
         try await Vault.open(place, unlock: unlock, options: VaultOptions(access: access))
     }
 
-    /// Writes a value as a program without the key would: nothing is checked.
+    /// Writes a value without any checks, as a program without the key could.
     ///
     /// - Returns: Whether the column accepted the value.
     @discardableResult

@@ -7,14 +7,14 @@ struct Reception: Sendable {
     /// The bytes served before the end or the error, all of them right.
     var bytes: ByteRange
     var error: VaultError?
-    /// A byte that is in no version, or in another version than the bytes before it.
+    /// A byte that occurs in no version, or in a different version from the bytes before it.
     var wrongByte: Int64?
 }
 
 extension VaultFixture {
     /// Opens the vault with delays between retries short enough for a test.
     ///
-    /// The time limits are long, since a busy machine must not reach them: a test that waits for the end of one sets
+    /// The time limits are long, because a busy machine must not reach them. A test that waits for the end of one sets
     /// it.
     ///
     /// - Parameters:

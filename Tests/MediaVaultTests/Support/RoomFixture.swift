@@ -6,8 +6,8 @@ import VaultTestSupport
 
 /// A vault with limits, and an origin that has a media file of any length at `/<seed>-<length>.mp4`.
 ///
-/// The vault does its periodic work only if the test calls for it: what it reports does not depend on how fast the
-/// machine is.
+/// The vault does its periodic work only when the test requests it, so that its reports do not depend on the speed of
+/// the machine.
 final class RoomFixture: Sendable {
     let place: VaultPlace
     let unlock: Unlock

@@ -37,7 +37,7 @@ extension VaultFixture {
         try Data(bytes).write(to: URL(filePath: path))
     }
 
-    /// Changes the index as a program without the key would: nothing is checked.
+    /// Changes the index without any checks, as a program without the key could.
     @discardableResult
     func index<Value>(_ body: (Database) throws -> Value) throws -> Value {
         var configuration = Configuration()

@@ -87,7 +87,7 @@ final class VaultFixture: Sendable {
 extension RetryPolicy {
     /// The product's policy with time limits that a busy machine does not reach before its origin has answered.
     ///
-    /// A test of an origin that does not answer sets the limit that it is about.
+    /// A test of an origin that does not answer sets the limit under test.
     static var unhurried: RetryPolicy {
         var policy = RetryPolicy()
         policy.moment = .seconds(30)
@@ -100,7 +100,7 @@ extension RetryPolicy {
 }
 
 extension Vault {
-    /// Waits until bytes of bodies have arrived: an origin has sent them before.
+    /// Waits until body bytes have arrived, because an origin has sent them earlier.
     func waitUntilFetched(_ count: Int64) async throws {
         while try await status().bytesFetched < count { try await Task.sleep(for: .milliseconds(5)) }
     }

@@ -15,7 +15,7 @@ struct AlternativeBaseTests {
         <Representation id="v" bandwidth="8"/></AdaptationSet></Period></MPD>
         """
 
-    /// - Parameter dead: the beginnings of paths that are not there.
+    /// - Parameter dead: the prefixes of paths that do not exist.
     private static func fixture(dead: [String]) async throws -> (VaultFixture, MediaURL) {
         let fixture = try await VaultFixture(ScriptedResource(length: 1))
         fixture.origin.answer { request in

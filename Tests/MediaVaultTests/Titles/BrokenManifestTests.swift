@@ -128,7 +128,7 @@ struct BrokenManifestTests {
         await later.close()
     }
 
-    /// What a player is refused, in which playlist, and the line that names it.
+    /// The reference that a player is refused, its playlist, and its line.
     struct Refused: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let path: String

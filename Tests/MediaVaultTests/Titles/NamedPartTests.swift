@@ -28,7 +28,7 @@ struct NamedPartTests {
 
     private static func fill(_ vault: Vault, _ fixture: RoomFixture, _ naming: Naming) async throws {
         let (film, title) = (MediaReference(fixture.origin.url("/film.ts")), fixture.origin.url("/title.m3u8"))
-        // What was played before is no file in the title's pack.
+        // A file that was played before is not in the title's pack.
         for try await _ in try await vault.read(film, range: .whole) {}
         switch naming {
         case .fetchedBefore: for try await _ in vault.download(film) {}

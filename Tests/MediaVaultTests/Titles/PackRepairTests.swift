@@ -110,7 +110,7 @@ struct PackRepairTests {
         for url in [title, other] {
             let later = try await fixture.open(mode: .offline)
             try await expectWhole(later)
-            // The last title alone must do.
+            // The last title must suffice.
             if url == title { try await later.titles.remove(MediaReference(url)) }
             await later.close()
         }

@@ -237,7 +237,7 @@ struct PackedTitleTests {
         try await vault.titles.remove(MediaReference(url))
         gate.open()
         await #expect(throws: VaultError.self) { try await fetching.value }
-        // Of the part that was on its way, what came is kept as if it had been played.
+        // The received bytes of the unfinished part are kept as if it had been played.
         for try await left in vault.titles.resources() {
             #expect(left.url == part(6).absoluteString && !left.isPart && left.resourceClass == "cache")
         }

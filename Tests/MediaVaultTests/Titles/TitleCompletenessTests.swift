@@ -48,7 +48,7 @@ struct TitleCompletenessTests {
         #expect(try await state(vault) == .whole, "premise")
     }
 
-    /// What is recorded of the title.
+    /// The record of the title.
     private struct State: Hashable {
         let isWhole: Bool
         let lacking: Int64
@@ -65,7 +65,7 @@ struct TitleCompletenessTests {
 
     private func read(_ name: String, _ vault: Vault) async throws {
         for try await _ in try await vault.read(fixture.origin.url(name)) {}
-        // What was missing is sealed a moment later.
+        // The missing bytes are sealed a moment later.
         let (loader, lease) = try await vault.use(MediaReference(fixture.origin.url(name)))
         await loader.settle()
         withExtendedLifetime(lease) {}

@@ -125,7 +125,7 @@ struct TitleDownloadTests {
         for try await _ in vault.download(reference, options: TitleFixture.small) {}
         let sent = fixture.origin.exchanges.map { $0.request.fields["Authorization"] }
         #expect(sent.count >= 9 && sent.allSatisfy { $0 == (hasFields ? "Bearer one" : nil) })
-        // They have the same names as the manifest, so they go with it.
+        // They have the same names as the manifest, so they are removed with it.
         try await vault.titles.remove(reference)
         #expect(try await vault.status().resources == 0)
         await vault.close()
@@ -274,7 +274,7 @@ struct TitleDownloadTests {
         let (fixture, url) = try await TitleFixture.fixture()
         let vault = try await fixture.open()
         let sound = fixture.origin.url("/en.m3u8")
-        // What was played before stays a resource of its own, which both titles share.
+        // A part that was played before stays a resource of its own, which both titles share.
         let shared = fixture.origin.url("/en-1.ts?token=secret")
         for try await _ in try await vault.read(shared) {}
         try await TitleFixture.download(url, into: vault)

@@ -31,11 +31,13 @@ struct TitleEvictionTests {
         let fixture = try await RoomFixture()
         fixture.origin.answer { answer(to: $0) }
         var vault = try await fixture.open()
-        // What was played before stays a resource of its own, which titles share; the rest lies in their packs.
+        // A part that was played before stays a resource of its own, which the titles share; the rest is in their
+        // packs.
         for try await _ in try await vault.read(fixture.origin.url("/shared.ts")) {}
         for name in ["a", "b", "c"] {
             for try await _ in vault.download(fixture.origin.url("/\(name).m3u8")) {}
-            // An open vault would take the jump for a correction of the clock, and move earlier readings along.
+            // An open vault would take the jump for a correction of the clock, and would move earlier access times
+            // along.
             await vault.close()
             fixture.clock.advance(by: 3600)
             vault = try await fixture.open()
@@ -43,7 +45,7 @@ struct TitleEvictionTests {
         return (fixture, vault)
     }
 
-    /// What is held of each: manifest, segment of its own, second segment.
+    /// The held bytes of each: manifest, its own segment, second segment.
     private static func held(_ fixture: RoomFixture, _ vault: Vault) async throws -> [String] {
         var held: [String] = []
         for name in ["a.m3u8", "a-1.ts", "shared.ts", "b.m3u8", "b-1.ts", "c.m3u8", "c-1.ts", "c-2.ts"] {
@@ -64,7 +66,7 @@ struct TitleEvictionTests {
         let first = try await vault.space.prune(StorageLimits(maxSize: used - 1, evictsDownloads: true))
         #expect(try await Self.held(fixture, vault) == Array(Self.all[2...]))
         #expect(first.bytes > Self.segment && first.bytes < 2 * Self.segment)
-        // The row of the title stays, as that of any download; those of its parts go.
+        // The title's row stays, as for any download; the rows of its parts are deleted.
         let title = try #require(try await vault.titles.summary(of: fixture.origin.url("/a.m3u8")))
         #expect(title.bytes == 0 && title.title?.bytes == 0 && title.title?.isComplete == false)
         #expect(try await vault.titles.summary(of: fixture.origin.url("/a-1.ts")) == nil)
@@ -131,7 +133,7 @@ struct TitleEvictionTests {
     func linkedFilm() async throws {
         let (fixture, vault) = try await Self.filled()
         let film = fixture.origin.url("/film.ts")
-        // Not read: that would count as a reading of the title.
+        // It is not read, because that would count as reading the title.
         for try await _ in vault.download(film) {}
         let title = try await vault.titles.id(of: MediaReference(fixture.origin.url("/a.m3u8")))
         let id = try await vault.titles.id(of: MediaReference(film))

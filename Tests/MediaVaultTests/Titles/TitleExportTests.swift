@@ -53,7 +53,7 @@ struct TitleExportTests {
 
     /// A vault that holds the lower quality of a title.
     ///
-    /// - Parameter played: what was played before, and so is a resource of its own.
+    /// - Parameter played: the part that was played before, and is therefore a resource of its own.
     private static func filled(
         _ name: String, played: String? = nil
     ) async throws -> (VaultFixture, Vault, MediaURL) {

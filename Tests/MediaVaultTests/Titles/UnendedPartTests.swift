@@ -9,7 +9,7 @@ import VaultTestSupport
 
 @Suite("A part without a length is whole when its end was seen", .timeLimit(.minutes(5)))
 struct UnendedPartTests {
-    /// Larger than what is kept in a pack.
+    /// Larger than the files that are kept in a pack.
     private static let bytes: Int64 = 9 << 20
 
     /// A title of one part, whose length is not stated.
@@ -24,7 +24,7 @@ struct UnendedPartTests {
         return answer
     }
 
-    /// What keeps the part from being stored whole.
+    /// The cause that prevents the part from being stored whole.
     enum Cause: String, CaseIterable, CustomTestStringConvertible {
         case limit, fullDisk
         var testDescription: String { self == .limit ? "a limit on the vault's size" : "a full disk" }

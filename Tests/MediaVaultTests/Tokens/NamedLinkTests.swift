@@ -156,7 +156,7 @@ struct NamedLinkTests {
         let within = try MediaURL("http://127.0.0.1:8300\(try #require(inner.paths.first))")
         let plain = vault.tokens.playbackPath(for: within, expires: Self.far)
         #expect(vault.tokens.reference(ofTarget: plain, now: now)?.url == fixture.url)
-        // A named link to a link is one to what that plays.
+        // A named link to a link plays what that link plays.
         let outer = try await vault.access.createLinks(named: "outer", to: [MediaReference(within)], expires: nil)
         let path = try #require(outer.paths.first)
         #expect(!path.contains("8300") && outer.grant.kind == inner.grant.kind)
@@ -182,7 +182,7 @@ struct NamedLinkTests {
         for reference in references { titles.append(try await vault.titles.titleID(of: reference)) }
         #expect(
             links.grant.kind == .links(.init(url: references[0].url.absoluteString, count: 3, titles: titles)))
-        // Each of the titles is named by the record, also after a restart, and no other one.
+        // The record names each of the titles, even after a restart, and no other.
         for reference in references {
             #expect(try await vault.access.namedLinks(to: reference).map(\.id) == [links.grant.id])
         }

@@ -184,7 +184,7 @@ struct SessionTests {
         for time in stride(from: created, to: end, by: Int(AccessGrant.maxIdleViewing)) {
             #expect(vault.tokens.access(bySession: begun.secret, now: time) != nil, "\(time - created) s")
         }
-        // It may have been written down a moment after the request.
+        // It may have been recorded a moment after the request.
         #expect(vault.tokens.access(bySession: begun.secret, now: end - 60) != nil)
         #expect(vault.tokens.access(bySession: begun.secret, now: end) == nil)
         await vault.close()
@@ -277,7 +277,7 @@ struct SessionTests {
         #expect(!vault.tokens.isValid(inFirst, now: now), "what is running ends, too")
         #expect(vault.access.issued(.sessions).map(\.id) == [other.grant.id])
         #expect(vault.tokens.access(bySession: other.secret, now: now) != nil)
-        // Its ticket was taken back just before.
+        // Its ticket was revoked just before.
         let late = await #expect(throws: VaultError.self) {
             try await vault.access.beginSession(of: nil, in: nil, by: inFirst, endingFormer: nil)
         }

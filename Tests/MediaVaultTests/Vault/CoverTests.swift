@@ -12,7 +12,7 @@ import VaultTestSupport
 struct CoverTests {
     private typealias Media = PicturedMedia
 
-    /// An origin that has these bytes at every path, and gives one range of them.
+    /// An origin that has these bytes at every path, and answers requests for a single range.
     private static func answer(_ bytes: [UInt8]) -> @Sendable (ScriptedRequest) -> ScriptedAnswer {
         { request in
             var part = 0..<bytes.count
@@ -112,7 +112,7 @@ struct CoverTests {
         let cover = try #require(try await vault.titles.cover(of: MediaReference(fixture.url)))
         #expect(cover.bytes == Media.jpeg())
         #expect(try await vault.titles.summary(of: fixture.url)?.cover == cover.tag)
-        // The import gives a title new keys that has a cover already, and nothing else.
+        // The import gives new keys to a title that has only a cover.
         let other = MediaReference(fixture.origin.url("/other.mp3"))
         try await vault.titles.setMode(.online, for: other)
         try await vault.titles.setCover(Media.webp, of: other)

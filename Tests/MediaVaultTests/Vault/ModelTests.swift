@@ -175,7 +175,7 @@ private final class ModelWalk {
         if let error = outcome.error { mistake = "held bytes of the newest version were not given: \(error)" }
         var asked = fixture.origin.exchanges.dropFirst(before).map(\.request)
         if !asked.isEmpty, asked.allSatisfy({ $0.method == "HEAD" }) {
-            // An earlier read may have stopped waiting for its question, which arrives only now: the next one counts.
+            // An earlier read may have stopped waiting for its request, which arrives only now, so the next one counts.
             let again = fixture.origin.exchanges.count
             judge(await Self.outcome(vault, url(title), range, part), title)
             asked = fixture.origin.exchanges.dropFirst(again).map(\.request)

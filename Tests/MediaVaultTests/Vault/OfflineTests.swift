@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Offline")
 struct OfflineTests {
-    /// Returns a title of which bytes 0–99 999 and 200 000–249 999 are held; its origin is gone.
+    /// Returns a title with the held bytes 0–99 999 and 200 000–249 999; its origin is gone.
     private func partlyHeld() async throws -> VaultFixture {
         let fixture = try await VaultFixture(ScriptedResource(length: 400_000))
         let vault = try await fixture.open()

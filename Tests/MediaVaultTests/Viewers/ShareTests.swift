@@ -140,7 +140,7 @@ struct ShareTests {
         #expect(try await viewers.positions(of: nil).map(\.position) == [9_000])
         try await viewers.unshare([film], from: anna.id)
         #expect(try await names(anna, vault) == [])
-        // The row that the resource has under its new id goes with it.
+        // The row of the resource under its new id is deleted with it.
         try await viewers.share([film], with: anna.id)
         _ = try await vault.titles.remove(MediaReference(fixture.url))
         await vault.runPeriodicWork(now: .now)

@@ -59,7 +59,7 @@ struct SignInTests {
         #expect(try await error(vault.viewers, "Anna", "2468")?.retryAfter == 60)
         clock.advance(by: 60)
         #expect(try await vault.viewers.signIn(name: "Anna", pin: PIN("2468")) == anna.id)
-        // Who has signed in begins again.
+        // After a successful sign-in, counting starts again.
         #expect(try await error(vault.viewers, "Anna", "0000") == Viewers.wrongNameOrPIN)
         #expect(try await vault.viewers.signIn(name: "Anna", pin: PIN("2468")) == anna.id)
         await vault.close()
@@ -92,7 +92,7 @@ struct SignInTests {
         #expect(
             try await viewers.signIn(name: "Anna", pin: PIN("2468"), from: [192, 0, 2, 1], knownAs: known).id
                 == anna.id)
-        // The address still waits: nothing that the viewer does elsewhere gives it more tries.
+        // The address still waits, because a viewer's success elsewhere gives it no more attempts.
         #expect(try await error(viewers, "Anna", "2468", from: [192, 0, 2, 1])?.code == .busy)
         // On the device, only its own failed attempts count.
         for _ in 0..<5 { _ = try await error(viewers, "Anna", "0000", from: [192, 0, 2, 3], on: device.id) }
@@ -168,7 +168,7 @@ struct SignInTests {
         #expect(tokens.device([strange, known], of: anna) == known.id && tokens.device([strange], of: anna) == nil)
         let all = vault.viewers.all
         #expect(try tokens.mark(of: anna, addedTo: [strange], among: all).id != strange.id)
-        // A browser that two viewers use keeps its id, and knows both.
+        // A browser that two viewers use keeps its id, and has tags for both.
         let both = try tokens.mark(of: berta, addedTo: [strange, known], among: all)
         #expect(both.id == known.id && [anna, berta].allSatisfy { tokens.device([both], of: $0) == known.id })
         await other.close()
@@ -192,7 +192,7 @@ struct SignInTests {
         try await vault.viewers.add("Anna", pin: PIN("2468"))
         try await vault.viewers.add("Berta")
         var least: [String: Duration] = [:]
-        // In turns, because the machine may be busy for a while.
+        // Measurements alternate, because the machine may be busy for a while.
         for _ in 0..<4 {
             for name in ["Anna", "Nobody", "Berta"] {
                 let start = ContinuousClock.now

@@ -29,7 +29,7 @@ struct SignInTurnsTests {
         #expect(own == Array(repeating: nil, count: most) + [most])
         let others = (most..<count).map { turns.add($0, from: .address([1, UInt8($0 / most)])) }
         #expect(others.allSatisfy { $0 == nil } && turns.count == count)
-        // Each of the first addresses is full: a newcomer takes the last place of one.
+        // The line of each of the first addresses is full, so a newcomer displaces the last caller of one.
         let displaced = turns.add(100, from: .address([2]))
         #expect((displaced ?? 0) % most == most - 1 && turns.count == count)
         let owner = turns.add(99, from: nil)
@@ -61,7 +61,7 @@ struct SignInTurnsTests {
         _ = turns.add("w1", from: Self.viewer(2))
         _ = turns.add("b1", from: .address([2]))
         var taken = [turns.next()]
-        // One who asks again as soon as they are answered gets no other turn for it.
+        // A caller that returns as soon as it is answered gets no extra turn.
         _ = turns.add("v4", from: Self.viewer(1))
         for _ in 0..<3 { taken.append(turns.next()) }
         _ = turns.add("owner", from: nil)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The titles that are fetched at a time")
 struct FetchScheduleTests {
-    /// Begins all that may begin.
+    /// Begins every title that may begin.
     private static func begin(_ schedule: inout FetchSchedule) -> [Int] {
         var begun: [Int] = []
         while let number = schedule.begin() { begun.append(number) }

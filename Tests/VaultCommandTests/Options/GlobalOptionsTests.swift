@@ -19,7 +19,7 @@ struct GlobalOptionsTests {
             // A word behind a command whose default takes arguments is one of them.
             ("--vault v sync films", "sync once --vault v films"), ("--vault v sync add u", "sync add --vault v u"),
             ("--vault v sync - --name n", "sync once --vault v - --name n"),
-            // A later one of the same name stays later, so that it prevails.
+            // A later option of the same name stays later, so that it takes precedence.
             ("--vault a list --vault b", "list --vault a --vault b"),
             // Values that begin with a dash, and `--`.
             ("--vault=-x list", "list --vault=-x"), ("--vault=--json list", "list --vault=--json"),

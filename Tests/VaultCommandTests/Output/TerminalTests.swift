@@ -5,7 +5,7 @@ import Testing
 @Suite struct TerminalTests {
     @Test("Foreign text cannot control the terminal") func printable() {
         #expect(Terminal.printable("film\u{1B}[2J\u{07}\r\n\u{9B}é…") == "film?[2J????é…")
-        // Letters that run from right to left stay; what would turn the text around them does not.
+        // Right-to-left letters stay, but characters that would reverse the text around them do not.
         #expect(Terminal.printable("a\u{202E}4pm.\u{2066}b\u{200F}שלום") == "a?4pm.?b\u{200F}שלום")
     }
 

@@ -53,7 +53,7 @@ import VaultTestSupport
         let record = ServiceRecord(ListenAddress(host: "::1", port: 8300), pid: getpid())
         let file = folder.path + "/service.json"
         try record.write(in: folder.path)
-        // Only blanks follow, so that it would be valid if it were read.
+        // Only spaces follow, so that it would be valid if it were read.
         try (String(contentsOfFile: file, encoding: .utf8) + String(repeating: " ", count: 1 << 20))
             .write(toFile: file, atomically: false, encoding: .utf8)
         #expect(ServiceRecord.read(in: folder.path) == nil)

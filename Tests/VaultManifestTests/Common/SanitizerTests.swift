@@ -44,7 +44,7 @@ struct SanitizerTests {
                 "#EXTM3U\n#EXT-X-DEFINE:NAME=\"h\",VALUE=\"elsewhere.example\"\n#EXT-X-MEDIA:TYPE=AUDIO,NAME=\"{$h}\",URI=\"http://{$h}/a\"",
                 "#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,NAME=\"elsewhere.example\",URI=\"/media/led/1\""
             ),
-            // What links renditions links them still.
+            // Names that link renditions still link them.
             (
                 "#EXTM3U\n#EXT-X-DEFINE:NAME=\"g\",VALUE=\"sound\"\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"{$g}\",NAME=\"To {$g}\"\n#EXT-X-STREAM-INF:BANDWIDTH=1,AUDIO=\"{$g}\"\na",
                 "#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"sound\",NAME=\"To sound\"\n#EXT-X-STREAM-INF:BANDWIDTH=1,AUDIO=\"sound\"\n/media/led/1"
@@ -66,7 +66,7 @@ struct SanitizerTests {
                 "#EXTM3U\n#EXT-X-DATERANGE:ID=\"a\",X-LINK=\"http://elsewhere.example\",X-ASSET-URI=\"//elsewhere.example/a\",CLASS=\"b\"",
                 "#EXTM3U\n#EXT-X-DATERANGE:ID=\"a\",X-ASSET-URI=\"/media/led/1\",CLASS=\"b\""
             ),
-            // Of lists that players read differently, what is clear stays.
+            // The clear attributes of lists that players read differently stay.
             (
                 "#EXTM3U\n#EXT-X-START:TIME-OFFSET=0,X-COM-OWNER=\"account\",X-COM-OWNER=\"twice\"\n#EXT-X-VERSION:3\n",
                 "#EXTM3U\n#EXT-X-START:TIME-OFFSET=0\n#EXT-X-VERSION:3\n"
@@ -75,7 +75,7 @@ struct SanitizerTests {
                 "#EXTM3U\n#EXT-X-START:remark,X-OWN=a remark\n#EXT-X-STREAM-INF:BANDWIDTH=1,remark,CODECS=\"a\"remark,NAME=\"x\\\",BANDWIDTH=2,AUDIO=\"//b\",NAME=\"c\na",
                 "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1,CODECS=\"a\",AUDIO=\"hidden-1\"\n/media/led/1"
             ),
-            // A name that looks like one that is written here gets another one.
+            // A name that looks like a replacement is itself replaced.
             (
                 "#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"/private/films/a\",NAME=\"a\"\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"hidden-1\",NAME=\"b\"",
                 "#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"hidden-1\",NAME=\"a\"\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"hidden-2\",NAME=\"b\""
@@ -85,7 +85,7 @@ struct SanitizerTests {
                 "#EXTM3U\n#EXTINF:1,\nskd://cdn.secret.example/a\n#EXTINF:1,\ndata:video/mp2t;//elsewhere.example,G\n#EXTINF:1,\ndata:video/mp2t;base64,Rw//",
                 "#EXTM3U\n#EXTINF:1,\n/refused\n#EXTINF:1,\n/refused\n#EXTINF:1,\ndata:video/mp2t;base64,Rw//"
             ),
-            // Keys, and their names for DRM systems, are no places; but the name of a key may be one at the origin.
+            // Keys and their names for DRM systems are not places, but the name of a key may be a place at the origin.
             (
                 "#EXTM3U\n#EXT-X-KEY:METHOD=AES-128,URI=\"data:text/plain;base64,////:8443//8=\"",
                 "#EXTM3U\n#EXT-X-KEY:METHOD=AES-128,URI=\"data:text/plain;base64,////:8443//8=\""

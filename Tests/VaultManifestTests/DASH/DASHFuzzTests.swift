@@ -6,7 +6,7 @@ import VaultModel
 
 @Suite("DASH fuzzing")
 struct DASHFuzzTests {
-    /// What changed manifests are made of, besides pieces of the corpus.
+    /// The material of changed manifests, besides pieces of the corpus.
     private static let tokens = [
         "https://evil.example/", "//evil.example/", "/evil", "../", "..", "./", "\\", "%2e%2e/", "file:///etc/passwd",
         "data:,x",

@@ -68,7 +68,7 @@ struct DASHHostileTests {
             #"<AdaptationSet><SegmentTemplate media="$Time$"><SegmentTimeline><S d="1" r="\#(count)"/></SegmentTimeline>"#
             + #"</SegmentTemplate><Representation id="1"/></AdaptationSet>"#
         #expect(Self.error(period: period) == .tooManyReferences(limit: 250_000))
-        // Nothing of a live template is expanded.
+        // A live template is not expanded.
         #expect(Self.error(period: period, type: "dynamic") == nil)
     }
 

@@ -70,7 +70,7 @@ struct RewrittenMPD {
         url.host == LinkBook.host && (url.path == "/refused" || url.path.hasPrefix("/refused/"))
     }
 
-    /// Everything that stands where a player expects a URL.
+    /// Everything in a place where a player expects a URL.
     private var addresses: [String] { Self.addresses(in: manifest.root) }
 
     private static func addresses(in element: MarkupElement) -> [String] {

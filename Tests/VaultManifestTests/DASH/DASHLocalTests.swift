@@ -39,7 +39,7 @@ struct DASHLocalTests {
         let sources = Dictionary(names.files.map { ($0.name, $0.url) }) { first, _ in first }
         let wanted = manifest.references.filter { $0.role != .data }
         let held = copied.filter { $0.role != .data }
-        // What leads nowhere in the original leads nowhere in the copy.
+        // A reference that leads nowhere in the original leads nowhere in the copy.
         let copies = Self.once(held.map { (sources[$0.name] ?? nil) ?? DASHLab.origin })
         #expect(copies == Self.once(wanted.map(\.url)), "\(file.name)")
         #expect(names.files.allSatisfy { Self.isSafe($0.name) })

@@ -3,7 +3,7 @@ import VaultModel
 
 @testable import VaultManifest
 
-/// Lists that are no feeds of a publisher: playlists of players, and lists of feeds.
+/// Lists that are not feeds of a publisher: playlists of players, and lists of feeds.
 @Suite("Lists that programs write")
 struct FeedListTests {
     private static func feed(_ text: String) throws -> Feed {

@@ -47,7 +47,7 @@ struct FeedMarkupTests {
             Fault(rss().replacing("</item>", with: ""), "2 odd tags"),
         ])
     func repairs(fault: Fault) throws {
-        // A feed begins with a tag, as far as anyone can tell.
+        // A feed begins with a tag.
         let feed = try Self.feed(fault.text.hasPrefix("<") ? fault.text : "<?xml version='1.0'?>" + fault.text)
         #expect(feed.entries.map(\.url.path) == ["/1", "/2"])
         #expect(feed.repairs.texts == fault.repairs)
@@ -111,7 +111,7 @@ struct FeedMarkupTests {
     @Test(
         "What would hide an entry is no repair: the feed is refused",
         arguments: [
-            // A lost quotation mark, a comment that ends in another one, and an end that is none.
+            // A missing quotation mark, a comment that ends within another one, and an end tag that closes nothing.
             rss(item: "<image href=\"/a/><guid>1</guid></item><item><image href=\"/b\"/>"),
             rss(channel: "<!-- old -- ><item><enclosure url='/0'/></item><!-- new -->"),
             rss(item: "<description>how feeds end: </rss></description>"),

@@ -10,7 +10,7 @@ struct FeedTextTests {
         Array("<?xml version=\"1.0\" encoding=\"\(encoding)\"?>".utf8)
     }
 
-    /// Returns the text behind the prolog.
+    /// Returns the text after the prolog.
     private static func text(_ bytes: [UInt8], type: String? = nil) -> String {
         let text = String(decoding: FeedText(bytes, type: type).bytes, as: UTF8.self)
         return text.firstRange(of: "?>").map { String(text[$0.upperBound...]) } ?? text

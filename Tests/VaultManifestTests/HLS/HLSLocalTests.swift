@@ -23,7 +23,7 @@ struct HLSLocalTests {
         let (text, names) = Self.copy(of: list)
         let copied = try HLSPlaylist(text, at: Self.folder + "index.m3u8")
         let sources = Dictionary(names.files.map { (Self.folder + $0.name, $0.url) }) { first, _ in first }
-        // Of what is refused, and of a gap, there is a file without content.
+        // For a refused resource and for a gap, there is an empty file.
         let copies = copied.references.compactMap { sources[$0.url.absoluteString] ?? nil }
         #expect(copies == list.references.filter { $0.role != .data }.map(\.url))
         #expect(copied.led.urls.allSatisfy { sources[$0] != nil }, "\(copied.led.urls)")

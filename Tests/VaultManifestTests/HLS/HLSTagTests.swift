@@ -2,7 +2,7 @@ import Testing
 import VaultManifest
 import VaultModel
 
-/// What each tag names, and what becomes of it on the way to the player.
+/// What each tag names, and how it is rewritten for the player.
 @Suite("HLS tags")
 struct HLSTagTests {
     /// A line, or some; what the player gets; and what belongs to the title.

@@ -116,7 +116,7 @@ struct ActivityTests {
             _ = try await Self.play(link.path, of: service)
             let found = try await Self.playbacks(of: service)
             #expect(found.map(\.holder) == [.token] && found.map(\.holderName) == ["kiosk"])
-            // Who plays what is the owner's to know.
+            // Only the owner may know who plays what.
             let refused = try await service.client().ask("GET", "/api/v1/playbacks", host: service.host, fields: fields)
             #expect(refused?.head.status == 403)
         }

@@ -103,7 +103,7 @@ struct CoverRouteTests {
                     answer.head.status == 400 && text.contains(says) && !text.contains("hunter2"), "\(says): \(text)")
             }
             #expect(try await service.control("GET", target).head.status == 404)
-            // The largest picture is accepted, and no other route takes as much.
+            // The largest picture is accepted, and no other route accepts as much.
             let largest = Self.png + Array(repeating: 0, count: Cover.maxBytes - Self.png.count)
             #expect(try await service.control("PUT", target, body: Self.order(largest)).head.status == 200)
             #expect(try await service.control("GET", target).body == largest)

@@ -152,7 +152,7 @@ struct EventFeedTests {
         for number in 0..<100 { _ = board.begin(id, "http://a.example/\(number)") }
         await told.next()
         let second = try #require(written.withLock { $0.count > 1 ? $0[1] : nil })
-        // The feed has asked five times how much is unread, and each time it was too much.
+        // The feed has queried the number of unread bytes five times, and each time there were too many.
         #expect(second.questions > 5)
         let urls = (0..<100).map { "\"http://a.example/\($0)\"" }
         #expect(urls.allSatisfy { second.text.contains($0) }, "all changes arrive in one write")

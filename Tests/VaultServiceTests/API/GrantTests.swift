@@ -88,7 +88,7 @@ struct GrantTests {
         let kept = try tickets.issue(.events, for: one)
         for _ in 0..<1000 { _ = try tickets.issue(.events, for: other) }
         #expect(tickets.redeem(kept.text)?.access == one)
-        // Very many tokens together have a bound, too.
+        // The total number of tokens is limited, too.
         let first = try tickets.issue(.events, for: one)
         for number in 0..<16 {
             let access = try await access(number)
@@ -139,7 +139,7 @@ struct GrantTests {
                 } else {
                     try await service.vault.access.revoke([own.grant])
                 }
-                // If the feed went on, the test would exceed its time limit.
+                // If the feed continued, the test would exceed its time limit.
                 #expect(String(decoding: await client.readToEnd(), as: UTF8.self).hasSuffix("0\r\n\r\n"))
             }
         }

@@ -49,7 +49,7 @@ struct ResourceRouteTests {
     func links() async throws {
         try await serving { service, origin in
             let vault = service.vault
-            // Those of one second have no order.
+            // Titles of the same second have no order.
             func names() -> Set<String?> { Set(vault.access.issuedLinks.map(\.name)) }
             for name in ["one", "two"] { try await fetch("\(name).mp4", 1000, from: origin, into: vault) }
             for name in ["one", "two", "gone"] {
@@ -147,7 +147,7 @@ struct ResourceRouteTests {
                 let page = try await list(service, "sort=size&limit=1" + (next.map { "&after=\($0)" } ?? ""))
                 seen += page.resources.map { String($0.url.suffix(5).first ?? "?") }.joined()
                 next = page.next
-                // A page whose last title is gone goes on where it was.
+                // A page whose last title is gone continues from that title's place.
                 if seen == "cb" { try await service.vault.titles.remove(MediaReference(origin.url("/b.mp4"))) }
             } while next != nil
             #expect(seen == "cbad")

@@ -80,7 +80,7 @@ struct SessionRouteTests {
             let feed = try await service.client().ask("GET", "/api/v1/events?ticket=\(events)", host: service.host)
             #expect(feed?.head.status == 401)
             #expect(service.vault.access.issued(.sessions).isEmpty)
-            // The feed that one of them has opened ends, too; with a lock, at its next event.
+            // The feed that one of them opened ends, too; after a lock, it ends at its next event.
             if ending != "locks" { while await open.readChunk() != nil {} }
         }
     }
@@ -198,7 +198,7 @@ struct SessionRouteTests {
             #expect(try await [status(owner), status(viewer)] == [200, 200])
             try await service.vault.access.revoke([admin.grant])
             #expect(try await [status(owner), status(viewer)] == [401, 200])
-            // The viewer alone: their session is not ended by itself.
+            // The viewer is removed without ending their session.
             try await service.vault.viewers.remove(anna.id)
             #expect(try await status(viewer) == 401)
         }

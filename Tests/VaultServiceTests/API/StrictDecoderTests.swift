@@ -14,7 +14,7 @@ struct StrictDecoderTests {
         #expect(fault([]) == nil && fault(["sort", "limit", "search"]) == nil)
         #expect(fault(["sort", "sorted"])?.hasPrefix("the query has the parameter sorted, which") == true)
         #expect(fault(["sort", "limit", "sort"]) == "the query has the parameter sort twice")
-        // A name that is no plain word is not repeated: it may be a secret in the wrong place.
+        // A name that is not a plain word is not repeated, because it may be a misplaced secret.
         for name in ["", "a b", "mvt_x.y", String(repeating: "a", count: 33), "\u{202E}"] {
             #expect(fault([name])?.hasPrefix("the query has a parameter, which") == true)
         }
@@ -134,7 +134,7 @@ struct StrictDecoderTests {
         }
     }
 
-    /// Remembers what it was decoded from, but does not keep it.
+    /// Records what it was decoded from, but does not retain it.
     private struct Probe: Decodable {
         weak var node: AnyObject?
         let hadNode: Bool

@@ -90,7 +90,7 @@ struct ViewerRouteTests {
             #expect(try await names("") == ["Film A", "Film B"])
             #expect(try await names("sort=added&filter=held").count == 2)
             #expect(try await names("search=film%20b") == ["Film B"])
-            // A search must not tell what a URL contains.
+            // A search must not reveal what a URL contains.
             for text in ["secretfolder", "mp4", "hunter2", "127.0.0.1", "one"] {
                 #expect(try await names("search=\(text)") == [], "\(text)")
             }
@@ -372,7 +372,7 @@ struct ViewerRouteTests {
             try await vault.viewers.share([ids[0]], with: anna.id)
             _ = try await vault.titles.remove(vault.titles.reference(of: ids[0]))
             try await vault.viewers.remove(anna.id)
-            // The feed of someone who is no viewer any more ends.
+            // The feed of a former viewer ends.
             try await telling.value
             try await listening.close()
             let text = told.all

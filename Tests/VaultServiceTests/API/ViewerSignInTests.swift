@@ -210,7 +210,7 @@ struct ViewerSignInTests {
         try await withThrowingTaskGroup(of: Int.self) { many in
             for number in 0..<40 { many.addTask { try await status(number, from: "192.0.2.1") } }
             while try await many.next() != 429 {}
-            // The queue is full of those at the first address.
+            // The queue is full of callers from the first address.
             let others = try await withThrowingTaskGroup(of: Int.self) { others in
                 for number in 40..<46 { others.addTask { try await status(number, from: "192.0.2.2") } }
                 return try await others.reduce(into: []) { $0.append($1) }

@@ -131,7 +131,7 @@ struct ConnectionOptionsTests {
                     + "Content-Type: application/json\r\n\r\n")
             let chunk = "10000\r\n" + String(repeating: " ", count: 65536) + "\r\n"
             var isOpen = true
-            // Far more than a body may have, and than the system buffers.
+            // Far more than a body may have, and more than the system buffers.
             for _ in 0..<1024 where isOpen { isOpen = await client.send(chunk) }
             #expect(!isOpen)
         }

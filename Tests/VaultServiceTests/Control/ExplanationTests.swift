@@ -13,7 +13,7 @@ struct ExplanationTests {
 
     @Test("The last answers are listed newest first, with the bytes from the vault and from the origin")
     func sources() async throws {
-        // What a transfer has brought is passed on from it until it is durable, and then opened from the vault.
+        // Fetched bytes are passed on from the transfer until they are durable, and are then read from the vault.
         let gate = Gate()
         let origin = try ScriptedOrigin(ScriptedResource(length: 500_000), holdingAt: 100_000, gate)
         defer { origin.stop() }

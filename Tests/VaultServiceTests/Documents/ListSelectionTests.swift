@@ -32,7 +32,7 @@ struct ListSelectionTests {
             let selection = ListSelection(order: order, filter: .held)
             let found = try selection.page(of: titles, at: Self.now, after: cursor, limit: limit)
             ids += found.titles.compactMap { $0.id?.description }
-            // What a client passes on is the text.
+            // Clients pass on the text.
             cursor = try found.next.map { try #require(ListCursor("\($0)")) }
             page += 1
             try changing(page, &titles)

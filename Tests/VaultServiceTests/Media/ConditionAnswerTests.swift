@@ -102,7 +102,7 @@ struct ConditionAnswerTests {
 
     @Test("If a resource changes between the evaluation and the answer, the condition is evaluated again")
     func changesMeanwhile() async throws {
-        // They are far longer than what may arrive before the transfer for the first range is ended.
+        // They are far longer than the bytes that may arrive before the transfer for the first range ends.
         let length: Int64 = 64 << 20
         let old = ScriptedResource(seed: 8, length: length)
         let new = ScriptedResource(seed: 9, length: length, entityTag: "\"v2\"")

@@ -158,7 +158,7 @@ struct HeldAnswerTests {
             let reader = try #require(vault.playback.reader(of: found))
             #expect(title.media.matches(try #require(try await reader.next()), at: 10))
             #expect(try media([.range: "bytes=10-900009", .ifRange: "\"v\""]).held == nil, "the facts come first")
-            // The answer has the bytes that were found, even if they are others than those requested.
+            // The answer has the bytes that were found, even if others were requested.
             let other = try #require(try media([.range: "bytes=20-29"]).held)
             let context = ServiceContext(
                 source: ApplicationRequestContextSource(channel: NIOAsyncTestingChannel(), logger: .silent))

@@ -9,7 +9,7 @@ import VaultModel
 struct HiddenManifestTests {
     private static let segment = ScriptedResource(seed: 4, length: 1000)
 
-    /// Returns an origin with these texts by their paths, and media at every other path.
+    /// Returns an origin that serves these texts at their paths, and media at every other path.
     private static func origin(_ texts: [String: (text: String, type: String)]) throws -> ScriptedOrigin {
         try ScriptedOrigin { request in
             guard let known = texts[request.target] else { return segment.answer(to: request) }
@@ -69,7 +69,7 @@ struct HiddenManifestTests {
             let main = try await Self.get(link, service)
             let inner = try #require(Self.links(main.text).first)
             #expect(main.status == 200 && inner.hasPrefix("/media/v/") && inner.hasSuffix("/title.m3u8"))
-            // One link has one text, so that a player knows a segment again.
+            // A link always has the same text, so that a player recognizes a segment.
             #expect(try await Self.get(link, service).text == main.text)
             let media = try await Self.get(inner, service)
             let segments = Self.links(media.text)
@@ -79,7 +79,7 @@ struct HiddenManifestTests {
                 let answer = try #require(try await service.client().ask("GET", segment, host: service.host))
                 #expect(answer.head.status == 200 && answer.body == Self.segment.media.bytes(0..<1000))
             }
-            // The links of a title go with its share.
+            // The links of a title end with its share.
             try await service.vault.viewers.remove(anna.id)
             for path in [link, inner] + segments { #expect(try await Self.get(path, service).status == 404) }
         }
@@ -99,7 +99,7 @@ struct HiddenManifestTests {
             try await vault.titles.remove(title)
             let asked = origin.exchanges.count
             for path in links { #expect(try await Self.get(path, service).status == 404) }
-            // Also when nobody remembers that it was removed.
+            // This holds even when nothing records that it was removed.
             vault.loaders.environment.removed.end(id)
             for path in links { #expect(try await Self.get(path, service).status == 404) }
             #expect(origin.exchanges.count == asked)

@@ -24,7 +24,7 @@ struct ManifestAnswerTests {
         return answer
     }
 
-    /// Returns an origin with these texts by their paths, and media at every other path.
+    /// Returns an origin that serves these texts at their paths, and media at every other path.
     private static func origin(
         _ texts: [String: String], type: String? = "application/vnd.apple.mpegurl"
     ) throws -> ScriptedOrigin {
@@ -268,7 +268,7 @@ struct ManifestAnswerTests {
         }
     }
 
-    /// What an origin sends with status 200 in place of a playlist while it is ill.
+    /// What a failing origin sends with status 200 in place of a playlist.
     private static let ill = [
         "", "#EXTM3U\n", #"{"error":"token expired"}"#, "Error: token expired", "<Error><Code>SlowDown</Code></Error>",
     ]
@@ -304,7 +304,7 @@ struct ManifestAnswerTests {
             let asked = origin.exchanges.count
             origin.answer { Self.text(text, to: $0) }
             var later = try await Self.get(target, service)
-            // What an origin said counts for a moment.
+            // An origin's answer counts for a moment.
             while origin.exchanges.count == asked { later = try await Self.get(target, service) }
             #expect(later.head.status == 200 && later.body == first.body)
             #expect(later.head.fields["cache-status"]?.contains("invalid-answer") == true, "\(later.head.fields)")
@@ -319,13 +319,13 @@ struct ManifestAnswerTests {
         try await RunningService.run(over: test) { service in
             let url = origin.url("/a/x.m3u8")
             var first = try await Self.get(service.target(url), service)
-            // A busy machine may take so long to answer that the origin is asked again meanwhile.
+            // A busy machine may take so long to answer that the origin is asked again.
             var count = origin.exchanges.count
             #expect(first.head.status == 200)
             #expect(first.head.fields["cache-status"] == "MediaVault; fwd=bypass; detail=live")
             #expect(try await service.vault.titles.summary(of: url) == nil, "it was only played")
             var again = try await Self.get(service.target(url), service)
-            // Two requests of a busy machine may be further apart than a moment; some two are not.
+            // On a busy machine, two requests may be further apart than a moment, but some two are not.
             while origin.exchanges.count != count {
                 (first, count) = (again, origin.exchanges.count)
                 again = try await Self.get(service.target(url), service)

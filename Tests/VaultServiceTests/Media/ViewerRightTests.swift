@@ -9,7 +9,7 @@ import VaultModel
 struct ViewerRightTests {
     private static let length: Int64 = 40_000_000
 
-    /// What takes the right away.
+    /// The event that removes the right.
     enum Loss: String, CaseIterable, CustomTestStringConvertible {
         case share, viewer, session, allLinks
 
@@ -27,7 +27,7 @@ struct ViewerRightTests {
         }
     }
 
-    /// Shares a film with a viewer; returns it, the viewer, their session, and the link that they got in it.
+    /// Shares a film with a viewer; returns the film, the viewer, their session, and the link that they got in it.
     private static func sharedLink(
         to origin: ScriptedOrigin, in vault: Vault
     ) async throws -> (id: TitleID, viewer: ViewerID, session: BegunSession, link: String) {
@@ -63,8 +63,8 @@ struct ViewerRightTests {
         }
     }
 
-    /// Takes the right away while an answer is being sent to a player that has stopped reading; then reads what still
-    /// arrives, and returns how many bytes of the body that makes in all.
+    /// Removes the right while an answer is being sent to a player that has stopped reading. Then reads what still
+    /// arrives, and returns the total number of body bytes.
     private func received(after loss: Loss, letsFinish: Bool) async throws -> Int64 {
         let origin = try ScriptedOrigin(ScriptedResource(seed: 6, length: Self.length))
         defer { origin.stop() }
@@ -89,11 +89,12 @@ struct ViewerRightTests {
     @Test("An answer ends, also to a player that has stopped reading", arguments: Loss.allCases)
     func ends(loss: Loss) async throws {
         let received = try await received(after: loss, letsFinish: false)
-        // What the connection has taken still arrives.
+        // Bytes that the connection has accepted still arrive.
         #expect(received < Self.length / 2, "\(received)")
     }
 
-    /// Runs work on the right of a viewer to whom a title is shared; the work is given what takes it.
+    /// Runs work on the right of a viewer with whom a title is shared. The work receives a closure that removes the
+    /// right.
     private func withRight(
         _ body: (ViewerRight, _ take: (Loss) async throws -> Void) async throws -> Void
     ) async throws {

@@ -30,7 +30,7 @@ struct LineLogHandlerTests {
         let (readEnd, writeEnd) = (ends[0], ends[1])
         #expect(fcntl(writeEnd, F_SETFL, O_NONBLOCK) == 0)
         let line = [UInt8](repeating: UInt8(ascii: "x"), count: 300_000) + [UInt8(ascii: "\n")]
-        // More than a pipe has room for: the rest can be written only when the reader has taken something.
+        // More than a pipe can hold, so the rest can be written only after the reader has read something.
         let writing = Task.detached {
             LineLogHandler.write(line, to: writeEnd)
             close(writeEnd)

@@ -98,7 +98,7 @@ struct MetricsTests {
     private static let monitoring = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Scripts/monitoring")
 
-    /// Makes every metric have a value: sets limits, asks for media, and verifies.
+    /// Gives every metric a value: sets limits, requests media, and verifies.
     private func use(_ service: RunningService) async throws {
         try await service.vault.settings.setLimits(StorageLimits(maxSize: 1 << 30, maxAge: 86_400))
         _ = try await service.client().ask("GET", "/healthz", host: service.host)

@@ -117,7 +117,7 @@ struct LinkProgramTests {
         #expect(crowd.most <= 2 && crowd.done == 20)
     }
 
-    /// Callers that are in at the same time.
+    /// The number of callers that are admitted at the same time.
     private final class Crowd: Sendable {
         private let state = Mutex((now: 0, most: 0, done: 0))
 

@@ -45,7 +45,7 @@ struct ProgramRunnerTests {
     #if os(Linux)
     @Test("A program inherits standard input, output and error, and no other descriptor")
     func descriptors() async throws {
-        // Premise: without the runner's care a child would get this one.
+        // The premise: a child would inherit this descriptor if the runner did not prevent it.
         let leaking = unsafe open("/dev/null", O_RDONLY)
         defer { close(leaking) }
         #expect(leaking > 2 && fcntl(leaking, F_GETFD) == 0)

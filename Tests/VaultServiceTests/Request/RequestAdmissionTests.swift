@@ -131,7 +131,7 @@ struct RequestAdmissionTests {
         #expect(!gate.holds(first), "the title has another name now")
         let second = try service.admit(request, &verified)
         #expect(gate.holds(second) && second.media?.link.resource != nil)
-        // Another target is verified by itself.
+        // Another target is verified on its own.
         let other = try service.admit(service.request("/other.mp4"), &verified)
         #expect(other.media?.link.reference.url.path == "/other.mp4")
         try await vault.keys.revokeLinks()

@@ -51,7 +51,7 @@ struct MediaSocketTests {
         try await RunningService.run(over: other, configuration: configuration(path)) { _ in
             let error = await #expect(throws: VaultError.self) {
                 try await RunningService.run(over: test, configuration: configuration(path)) { _ in
-                    // The port may be ready before the socket fails; the service then ends by itself.
+                    // The port may be ready before the socket fails; the service then ends.
                 }
             }
             #expect(error?.code == .storage && error?.message.contains("already in use") == true)
@@ -119,7 +119,7 @@ struct MediaSocketTests {
             configuration.mediaSocket = path
             let error = await #expect(throws: VaultError.self) {
                 try await RunningService.run(over: test, configuration: configuration) { _ in
-                    // The port may be ready before the socket fails; the service then ends by itself.
+                    // The port may be ready before the socket fails; the service then ends.
                 }
             }
             #expect(error?.code == .storage)

@@ -8,11 +8,11 @@ import VaultModel
 
 @testable import VaultService
 
-/// A viewer who has signed in, and asks the API of a service over a vault.
+/// A signed-in viewer who sends API requests to the service of a vault.
 struct AskingViewer: Sendable {
     let vault: Vault
     let viewer: ViewerID
-    /// What the links of their session end with.
+    /// The grant with which the links of their session end.
     var access: TokenAccess?
     private let api: APIResponder
 

@@ -1,4 +1,4 @@
-/// The rules of Prometheus for the text format and for the names of metrics, as a list of what breaks them.
+/// Lists violations of Prometheus's rules for the text format and for the names of metrics.
 enum MetricRules {
     /// The suffixes that each type adds to the name of its samples.
     private static let suffixes = ["histogram": ["_bucket", "_sum", "_count"], "summary": ["", "_sum", "_count"]]

@@ -36,7 +36,7 @@ final class ProgramFolder: Sendable {
     }
 }
 
-/// What the command does when it starts: a program need not read its input.
+/// What the command does when it starts, because a program need not read its input.
 enum BrokenPipes {
     static func ignore() { _ = signal(SIGPIPE, SIG_IGN) }
 }

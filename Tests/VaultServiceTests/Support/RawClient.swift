@@ -169,7 +169,7 @@ final class RawClient: Sendable {
     private static func receive(_ descriptor: Int32, most: Int) -> [UInt8] {
         unsafe [UInt8](unsafeUninitializedCapacity: min(most, 65536)) { buffer, count in
             var received: Int
-            // On Linux a process that was stopped and goes on interrupts a wait that has a time limit.
+            // On Linux, resuming a stopped process interrupts a wait that has a time limit.
             repeat {
                 received = unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
             } while received < 0 && errno == EINTR

@@ -69,8 +69,8 @@ enum SchemaCheck {
 
 // Whether an example has the members that a schema declares.
 extension SchemaCheck {
-    /// Returns the members that a schema declares, or requires, and no value of an example has, and the other way
-    /// round; empty if they are the same. Members of other schemas are not followed.
+    /// Returns the members that a schema declares or requires but no value of an example has, and vice versa; empty if
+    /// they are the same. Members of other schemas are not followed.
     ///
     /// - Parameter onlyRequired: compares with the required members rather than with all.
     static func differences(of example: [UInt8], _ name: String, onlyRequired: Bool = false) throws -> [String] {

@@ -253,7 +253,7 @@ struct UntrustedFolderTests {
         let log = vault.log(of: store)
         try log.note(.rotate)
         let file = try PosixFileSystem().open(vault.folder + "/audit.log", writable: true)
-        // A hole of 4 MiB without a line end.
+        // A sparse range of 4 MiB without a line end.
         try file.truncate(to: 4 << 20)
         #expect(try log.lastSequence() == 1)
         #expect(try AuditLog.report(on: vault.folder, keyring: store.keyring, fileSystem: gauge).isSound)

@@ -173,7 +173,7 @@ struct CoverRowTests {
         try store.close()
     }
 
-    // MARK: What becomes of it
+    // MARK: Changes
 
     @Test("A reseal seals the cover under the new key, once")
     func resealed() throws {
@@ -263,7 +263,7 @@ struct CoverRowTests {
 }
 
 extension Configuration {
-    /// As a program without the key would write.
+    /// Written as by a program without the key.
     fileprivate static var withoutForeignKeys: Configuration {
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false

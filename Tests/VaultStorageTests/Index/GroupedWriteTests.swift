@@ -9,7 +9,7 @@ import VaultTestSupport
 
 @Suite("Writes that wait for the index at the same time share a sync")
 struct GroupedWriteTests {
-    /// What came of writes, by their numbers.
+    /// The outcomes of writes, by their numbers.
     private final class Results: Sendable {
         let all = Locked<[Int: Result<Int, any Error>]>([:])
     }
@@ -29,7 +29,7 @@ struct GroupedWriteTests {
 
         var syncs: Int { disk.count(.synchronize, of: "index.sqlite-wal") }
 
-        /// Runs writes that all wait until the index is free; returns what came of each.
+        /// Runs writes that all wait until the index is free; returns the outcome of each.
         func together(
             _ count: Int, _ body: @escaping @Sendable (Int, Database) throws -> Int
         ) throws -> [Result<Int, any Error>] {
@@ -43,7 +43,7 @@ struct GroupedWriteTests {
                         ended.leave()
                     }
                 }
-                // They have nothing left to do before they wait for this connection.
+                // Nothing remains for them to do before they wait for this connection.
                 while index.database.grouped.count < count { Thread.sleep(forTimeInterval: 0.001) }
             }
             ended.wait()

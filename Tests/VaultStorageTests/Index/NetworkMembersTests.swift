@@ -24,7 +24,7 @@ struct NetworkMembersTests {
         return network
     }
 
-    /// A sequence of the given content: what every certificate and key looks like from outside.
+    /// A DER sequence with the given content, which is the outer form of every certificate and key.
     private static func pem(_ label: String, _ content: UInt8) -> String {
         let text = Base64.encode([0x30, content] + Array(repeating: 7, count: Int(content)))
         return "-----BEGIN \(label)-----\n\(text)\n-----END \(label)-----\n"
@@ -43,7 +43,7 @@ struct NetworkMembersTests {
         #expect(settings.network.members?.members == ["revision": .integer(2)])
     }
 
-    /// Settings as an older version writes them: those of the network among the others.
+    /// Settings as an older version writes them, with the network settings among the others.
     private static func ofOlderVersion() throws -> VaultSettings {
         var settings = VaultSettings()
         settings.setNetwork(try network())

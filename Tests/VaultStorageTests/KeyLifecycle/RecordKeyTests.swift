@@ -127,7 +127,7 @@ struct RecordKeyTests {
         try EveryRecord.makeFormer(vault)
         let former = try vault.open(.reader).index.read { try EveryRecord.rows("viewer", $0) }
         let owner = try vault.open()
-        // As the index is after a crash in between.
+        // The index as it is after a crash between the two steps.
         try owner.index.write { db in
             try SealedTable.viewers.replace(former[0].sealed, of: rows[0].id, db)
             try PendingMigration.record(db)
@@ -156,7 +156,7 @@ struct RecordKeyTests {
         try owner.close()
     }
 
-    /// Copies the folder, and then destroys the generation of what is in the copy.
+    /// Copies the folder, and then destroys the generation of the copy's records.
     private func copyBeforeRetirement() throws -> (folder: TemporaryFolder, vault: String) {
         let folder = try TemporaryFolder()
         let copy = folder.path + "/vault"

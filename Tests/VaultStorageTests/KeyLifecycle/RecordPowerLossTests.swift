@@ -74,7 +74,7 @@ struct RecordPowerLossTests {
         try store.erasure.carryOut()
         let copies = try TemporaryFolder()
         let seed = UInt64.random(in: 0 ..< .max)
-        // Of each few calls one, another in each run.
+        // One of every few calls, a different one in each run.
         let stride = 9
         let points = Mutex((calls: 0, checked: 0))
         disk.observe { call in

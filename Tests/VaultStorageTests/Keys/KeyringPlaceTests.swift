@@ -51,7 +51,7 @@ struct KeyringPlaceTests {
         for act in ["write", "destroy"] {
             try write(try TestKeyring.file(), "keyring.json.new")
             let huge = try disk.open(path + ".new", writable: true)
-            // More than any memory, and than the disk: all of it is a hole.
+            // Larger than any memory, and than the disk, because the file is sparse.
             try huge.truncate(to: 1 << 42)
             if act == "write" { try KeyringFile.write(new, to: path) } else { try KeyringFile.destroy(path) }
             #expect(try huge.read(count: 4096, at: 0) == [UInt8](repeating: 0, count: 4096), "\(act)")

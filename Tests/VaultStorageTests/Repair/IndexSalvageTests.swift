@@ -21,7 +21,7 @@ struct IndexSalvageTests {
             try store.viewers.write([known: TitleShare(title: TitleID(of: known), viewers: [])])
             return newer
         }
-        // Closing wrote catalogs that were told of this, and forgot it.
+        // Closing wrote catalogs that include this, and cleared its record.
         try change { db in try ErasedRow.insert(SealedTable.shares.name, known.data, db) }
     }
 
@@ -73,7 +73,7 @@ struct IndexSalvageTests {
 
     @Test("A large index whose damaged page nothing needs opens all the same", arguments: ["badBlock", "doomed"])
     func unneeded(place: String) throws {
-        // Values are searched in a large one alone. The pages of a table that is gone stay in the file.
+        // Only a large database is searched for values. The pages of a dropped table stay in the file.
         try change { db in
             try db.execute(sql: "CREATE TABLE filler (value); INSERT INTO filler VALUES (zeroblob(11 << 20))")
             try db.execute(sql: "DROP TABLE filler")

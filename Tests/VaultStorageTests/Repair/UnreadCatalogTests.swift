@@ -198,7 +198,7 @@ struct UnreadCatalogTests {
     @Test("A record with an impossible value does not count as deleted, however many backups are written")
     func impossible() throws {
         try store.catalogBackup.write()
-        // The copy before alone still has them, and was told of no deletion.
+        // Only the previous copy still has them, and it has no record of a deletion.
         try Data(repeating: 7, count: 9000).write(to: URL(filePath: newest))
         try store.damage("UPDATE subscription SET record = 'text'; UPDATE resource SET metadata = 'text', key = 'text'")
         for _ in 0..<3 { try store.catalogBackup.write() }

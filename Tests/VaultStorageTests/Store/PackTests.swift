@@ -162,7 +162,8 @@ struct PackTests {
         #expect(try evictable().isEmpty, "each is a part of the pinned one")
         try store.resources.setClass(.download, of: ids[1])
         store.quota.enforce(StorageLimits(maxSize: 1, evictsDownloads: true))
-        // What one leaves to another changes what goes with that one, which is looked at again the next time.
+        // A part that one title leaves to another changes what is evicted with the latter, which is examined again the
+        // next time.
         for _ in 0..<3 { _ = try store.quota.prune(store.quota.limits) }
         #expect(try store.index.resources.totals().segments == 0)
         try store.close()

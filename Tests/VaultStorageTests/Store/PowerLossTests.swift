@@ -169,7 +169,7 @@ struct PowerLossTests {
                 let copy = copies.path + "/\(call.operation)-\(seed)"
                 do {
                     try disk.loseEverythingUnsynced(tearing: seed, into: copy)
-                    // Between two renames, the newest has the name of the one before.
+                    // Between two renames, the newest copy has the name of the previous one.
                     let copies = CatalogFiles(in: copy + "/vault")
                     let count = try CatalogBackupTests.resourceCount(
                         #require(copies.all.first { PosixFileSystem().exists($0) }))

@@ -77,7 +77,7 @@ struct SyncOrderTests {
         let error = #expect(throws: VaultError.self) { try writer.checkpoint(in: stage.store) }
         #expect(error?.code == .storage)
         #expect(try stage.held.isEmpty)
-        // The fault is over, but the file is not synced again, not even to close it.
+        // The fault has ended, but the file is not synced again, not even to close it.
         try stage.store.expectRefusal(toClose: writer)
         #expect(stage.disk.count(.synchronize, of: id.hex) == syncs + 1)
         #expect(try stage.held.isEmpty)

@@ -17,7 +17,7 @@ enum EveryRecord {
         try #require(SealedTable.all.first { $0.name == kind })
     }
 
-    /// Writes a record of every kind. A kind that is new has no row until it is written here, and its tests fail.
+    /// Writes a record of every kind. The tests of a new kind fail until it is written here.
     ///
     /// - Returns: the title that one of them belongs to.
     @discardableResult
@@ -105,7 +105,7 @@ enum EveryRecord {
         return (vault, store, film)
     }
 
-    /// Makes a vault with every record, and changes it as an owner does that is killed before it writes the next catalogs.
+    /// Makes a vault with every record, and changes it like an owner that is killed before it writes the next catalogs.
     ///
     /// - Returns: the vault, the title that the catalogs have, and what the change returns.
     static func aheadOfCatalogs<Result>(

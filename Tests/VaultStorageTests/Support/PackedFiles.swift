@@ -8,7 +8,7 @@ import VaultTestSupport
 
 /// Small files of a title, written into a pack.
 struct PackedFiles {
-    /// The files, by their names; sizes that fit no block, and one that crosses from one block to others.
+    /// The files, by their names. Their sizes do not match blocks, and one extends over several blocks.
     static let sizes = [1000, 40_000, 16, 70_001, 32_768]
     static let title = Array("http://origin.example/master.m3u8".utf8)
 

@@ -27,7 +27,7 @@ extension VaultStore {
         }
     }
 
-    /// Changes the index as a program without the key would: nothing is checked.
+    /// Changes the index without any checks, as a program without the key could.
     func damage(_ sql: String, _ arguments: StatementArguments = StatementArguments()) throws {
         try index.database.withoutTransaction { db in
             try db.execute(sql: "PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF")
