@@ -130,7 +130,8 @@ struct SanitizerTests {
                 "<EssentialProperty schemeIdUri=\"http://dashif.org/guidelines/thumbnail_tile\" value=\"10x1\"/>",
                 "<EssentialProperty schemeIdUri=\"http://dashif.org/guidelines/thumbnail_tile\" value=\"10x1\"/>"
             ),
-            // Players read the pieces between comments as one. The name of a file in a template stays, so that it is found.
+            // Players read the pieces between comments as one. The name of a file in a template stays, so that players
+            // find the file.
             (
                 "<Label>at cdn.<!-- -->secret<![CDATA[.example]]></Label><Label>http:/<!-- -->/elsewhere</Label><Label>A<!-- --> b</Label>",
                 "<Label/><Label/><Label>A b</Label>"
