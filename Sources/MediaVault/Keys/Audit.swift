@@ -3,6 +3,7 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
+// The audit log, a signed receipt for each key operation.
 extension KeyAdministration {
     /// Reads and checks the vault's audit log: a signed receipt for each key operation.
     ///
@@ -11,8 +12,32 @@ extension KeyAdministration {
     ///
     /// - Throws: ``VaultError`` with code `storage` if the log cannot be read.
     public func audit() async throws -> AuditReport {
-        let store = store
-        return try await pool.run { try AuditLog.report(on: store.folder, keyring: store.keyring) }
+        let store = environment.store
+        return try await environment.pool.run { try AuditLog.report(on: store.folder, keyring: store.keyring) }
+    }
+
+    /// Checks the whole log as ``audit()`` does, but returns only the receipts about certain resources, whether or not
+    /// the vault still has these. The faults in the report are those of the whole log.
+    ///
+    /// Receipts from before a locator change are not found, because the names of their subjects were computed with a
+    /// key that no longer exists.
+    ///
+    /// - Throws: the errors of ``audit()``; ``VaultError`` with code `foreignKeyring` if the keyring cannot name
+    ///   resources.
+    public func audit(about references: [MediaReference]) async throws -> AuditReport {
+        let subjects = Set(try references.flatMap(receiptSubjects))
+        var report = try await audit()
+        report.receipts.removeAll { receipt in !(receipt.subject.map(subjects.contains) ?? false) }
+        return report
+    }
+
+    /// Returns the names that receipts may use for a resource: its plain name, and one name for each principal.
+    private func receiptSubjects(of reference: MediaReference) throws -> [String] {
+        let (keyring, locator, log) = (environment.store.keyring, environment.store.index.locator, environment.log)
+        return try environment.loaders.environment.names.allKeys(of: environment.loaders.settled(reference)).compactMap
+        { key in
+            log.subject(of: try key.id(keyring: keyring, locator: locator))
+        }
     }
 
     /// Returns whether a vault still has a keyring.
@@ -34,32 +59,6 @@ extension KeyAdministration {
                 return try KeyringReader.unlock(KeyringFile.read(place.keyring), with: secret)
             }
             return try AuditLog.report(on: place.folder, keyring: keyring)
-        }
-    }
-}
-
-// Receipts name a resource by a keyed hash, so finding them needs the keyring.
-extension KeyAdministration {
-    /// Checks the whole log as ``audit()`` does, but returns only the receipts about certain resources, whether or not
-    /// the vault still has these. The faults in the report are those of the whole log.
-    ///
-    /// Receipts from before a locator change are not found, because the names of their subjects were computed with a
-    /// key that no longer exists.
-    ///
-    /// - Throws: the errors of ``audit()``; ``VaultError`` with code `foreignKeyring` if the keyring cannot name
-    ///   resources.
-    public func audit(about references: [MediaReference]) async throws -> AuditReport {
-        let subjects = Set(try references.flatMap(receiptSubjects))
-        var report = try await audit()
-        report.receipts.removeAll { receipt in !(receipt.subject.map(subjects.contains) ?? false) }
-        return report
-    }
-
-    /// Returns the names that receipts may use for a resource: its plain name, and one name for each principal.
-    private func receiptSubjects(of reference: MediaReference) throws -> [String] {
-        let (keyring, locator, log) = (store.keyring, store.index.locator, log)
-        return try loaders.environment.names.allKeys(of: loaders.settled(reference)).compactMap { key in
-            log.subject(of: try key.id(keyring: keyring, locator: locator))
         }
     }
 }

@@ -92,35 +92,3 @@ package final class KeyOperationLock: Sendable {
         for waiter in waiting { waiter.resume() }
     }
 }
-
-/// Decides when to resume key operations that a previous owner left unfinished. A pure value.
-struct ResumeSchedule {
-    private enum State {
-        /// The work is due at this time; nil means at once.
-        case due(ContinuousClock.Instant?)
-        case running
-        /// A previous owner's operations are all finished. Callers resume the operations that they begin themselves.
-        case done
-    }
-
-    private var state = State.due(nil)
-
-    /// How long to wait after a failure before another attempt.
-    private static let pause: Duration = .seconds(60)
-
-    /// Returns whether to begin now. If so, the state changes to running.
-    mutating func begins(now: ContinuousClock.Instant) -> Bool {
-        guard case .due(let moment) = state, moment.map({ $0 <= now }) ?? true else { return false }
-        state = .running
-        return true
-    }
-
-    /// Ends the schedule, because no unfinished work is left.
-    mutating func finish() { state = .done }
-
-    /// Makes the work due again at once, after it gave way to a requested operation.
-    mutating func giveWay() { state = .due(nil) }
-
-    /// Schedules another attempt later, after a failure.
-    mutating func fail(now: ContinuousClock.Instant) { state = .due(now + Self.pause) }
-}

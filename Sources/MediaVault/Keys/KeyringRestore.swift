@@ -30,16 +30,27 @@ extension KeyAdministration {
         _ place: VaultPlace, from file: String, unlock: Unlock, adding way: NewSlot? = nil,
         keepingSlots: Bool = true, force: Bool = false
     ) async throws -> RestoreReport {
-        try await BlockingPool.shared.run {
-            try restore(place, from: file, unlock, way, force, PosixFileSystem(), keepingSlots: keepingSlots)
-        }
+        let restore = KeyringRestore(
+            place: place, file: file, unlock: unlock, addition: way, keepsSlots: keepingSlots, isForced: force)
+        return try await BlockingPool.shared.run { try restore.run() }
     }
+}
 
-    /// Restores a backup on a given file system. Blocks.
-    static func restore(
-        _ place: VaultPlace, from file: String, _ unlock: Unlock, _ way: NewSlot?, _ force: Bool,
-        _ fileSystem: any FileSystem, keepingSlots: Bool = true
-    ) throws -> RestoreReport {
+/// Replaces a keyring with a backup, as
+/// ``KeyAdministration/restore(_:from:unlock:adding:keepingSlots:force:)`` describes.
+struct KeyringRestore: Sendable {
+    let place: VaultPlace
+    /// The backup's absolute path.
+    let file: String
+    let unlock: Unlock
+    /// The slot to add; nil for none.
+    var addition: NewSlot?
+    var keepsSlots = true
+    var isForced = false
+    var fileSystem: any FileSystem = PosixFileSystem()
+
+    /// Restores the backup. Blocks.
+    func run() throws -> RestoreReport {
         try place.requireAbsolute()
         guard fileSystem.exists(place.folder) else { throw VaultStore.absence(at: place.folder) }
         let lock = try VaultLock(folder: place.folder)
@@ -49,7 +60,7 @@ extension KeyAdministration {
                 .noVault, "there is no backup at \(file); give the backup of a keyring", hint: .backUpKeyring)
         }
         let bytes = try KeyringFile.read(file, fileSystem: fileSystem)
-        let backup = try opened(bytes, of: file, with: try unlock.secret())
+        let backup = try opened(bytes)
         guard backup.vaultID == needs.vaultID else {
             throw VaultError(
                 .foreignKeyring, "the backup belongs to another vault's keyring; use a backup of this vault's keyring")
@@ -57,9 +68,9 @@ extension KeyAdministration {
         let replaced =
             fileSystem.exists(place.keyring) ? try KeyringFile.read(place.keyring, fileSystem: fileSystem) : nil
         let known = max(backup.revision, replaced.flatMap(backup.revision(of:)) ?? 0)
-        let judgement = try judge(backup, needs, knownRevision: known)
+        let judgement = try Self.judge(backup, needs, knownRevision: known)
         let last = judgement.lastRevision
-        guard force || judgement.warnings.isEmpty else {
+        guard isForced || judgement.warnings.isEmpty else {
             throw VaultError(
                 .olderKeyring,
                 "the backup is older than the vault: \(judgement.warnings.joined(separator: "; ")); "
@@ -68,10 +79,10 @@ extension KeyAdministration {
         var restored = try backup.restored(
             bytes, after: last, without: judgement.retired, current: judgement.current, replacing: replaced,
             closesFormerRecords: !judgement.retired.isEmpty && needs.sealsRecordsByGeneration)
-        if keepingSlots, let replaced, let revision = backup.revision(of: replaced), revision >= max(last, known) {
+        if keepsSlots, let replaced, let revision = backup.revision(of: replaced), revision >= max(last, known) {
             restored = try backup.keepingSlots(of: replaced, in: restored, openedBy: unlock.secret())
         }
-        if let way { restored = try adding(way, to: restored, of: backup) }
+        if let addition { restored = try Self.adding(addition, to: restored, of: backup) }
         try PosixFileSystem().createFolders(above: place.keyring)
         let kept = try replaced.map { try KeyringFile.keep($0, of: place.keyring, fileSystem: fileSystem) }
         try AuditLog.restore(
@@ -89,9 +100,8 @@ extension KeyAdministration {
     }
 
     /// Opens a backup. The errors name the backup's file, because the vault's own keyring is another file.
-    private static func opened(
-        _ bytes: [UInt8], of file: String, with secret: borrowing UnlockSecret
-    ) throws -> Keyring {
+    private func opened(_ bytes: [UInt8]) throws -> Keyring {
+        let secret = try unlock.secret()
         do {
             return try KeyringReader.unlock(bytes, with: secret)
         } catch let error as VaultError {

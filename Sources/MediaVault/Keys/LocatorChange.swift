@@ -3,31 +3,21 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-extension KeyAdministration {
-    /// Replaces the vault's locator key and recomputes every resource id.
-    ///
-    /// Afterwards, the old key no longer reveals whether the vault has a given URL. If the change is interrupted,
-    /// another call finishes it.
-    ///
-    /// Open readers and downloads end with code `removed`, and opening a resource during the change fails with code
-    /// `busy`. Afterwards, every resource is found by its URL as before. If resources are stored for single users, all
-    /// playback links and tokens become invalid.
-    ///
-    /// - Returns: the new state of the keys.
-    /// - Throws: ``VaultError`` with code `integrity` if the settings fail authentication, or if some titles do, in
-    ///   which case these keep their old ids while all others have new ones; `busy` if another key operation is
-    ///   running; `owned` if this process is not the owner; `storage`, `diskFull`.
-    public func changeLocator() async throws -> KeyReport {
-        try store.requireOwner(to: "changes its keys")
-        let (store, log) = (store, log)
-        return try await lock.exclusively(.changeLocator) {
-            await loaders.end(with: Self.renamed, refusing: ResourceNames.renaming)
-            defer { loaders.resume() }
-            let names = loaders.environment.names
+/// Replaces the vault's locator key, as ``KeyAdministration/changeLocator()`` describes.
+struct ChangeLocatorOperation: Sendable {
+    let environment: KeyOperationEnvironment
+
+    func run() async throws -> KeyReport {
+        try environment.store.requireOwner(to: "changes its keys")
+        let (store, log) = (environment.store, environment.log)
+        return try await environment.lock.exclusively(.changeLocator) {
+            await environment.loaders.end(with: Self.renamed, refusing: ResourceNames.renaming)
+            defer { environment.loaders.resume() }
+            let names = environment.loaders.environment.names
             // A running subscription uses ids derived with the old locator until it ends.
-            let (unopened, report) = try await subscriptionChanges.exclusively {
-                try await downloads.rereading {
-                    try await pool.run {
+            let (unopened, report) = try await environment.subscriptionChanges.exclusively {
+                try await environment.downloads.rereading {
+                    try await environment.pool.run {
                         let unopened = try LocatorChange(store).run(
                             noting: log,
                             queued: { order, locator in
@@ -38,7 +28,7 @@ extension KeyAdministration {
                     }
                 }
             }
-            try await loaders.environment.names.reload()
+            try await environment.loaders.environment.names.reload()
             guard unopened == 0 else { throw Self.unreadableTitles(unopened) }
             return report
         }

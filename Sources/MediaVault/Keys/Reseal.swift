@@ -2,41 +2,20 @@ import VaultCache
 import VaultModel
 import VaultStorage
 
-extension KeyAdministration {
-    /// Reseals resources under new keys, in case a resource key has leaked. Titles are resealed with all their parts.
-    ///
-    /// The resources most at risk are resealed first: those of an interrupted reseal, and then those under the oldest
-    /// generation. Among these, the most recently read go first, because their keys were in memory last. A reseal needs
-    /// free space for one segment. Playback continues. A reseal begins only after running imports have ended.
-    ///
-    /// Resealing does not help against attackers who have a copy of the old segments and their key. Nor does it help
-    /// while attackers know the keyring that wraps the new keys, so rotate, rewrap and retire first.
-    ///
-    /// - Parameters:
-    ///   - references: the resources to reseal; if empty, everything that the vault holds.
-    ///   - bytesPerSecond: the maximum number of plaintext bytes per second; nil for no limit.
-    /// - Returns: the progress, reported at most ten times a second; the last element contains the report. Leaving the
-    ///   sequence interrupts the reseal. Resealed segments then stay resealed, and the vault records what is left, and
-    ///   continues when it is opened again or when a reseal is requested again. Iterating throws ``VaultError``:
-    ///   `owned` if this process is not the owner, `busy` if another key operation is running, `notHeld` if the vault
-    ///   does not know a resource, `diskFull`, `storage`.
-    public func reseal(
-        _ references: [MediaReference] = [], bytesPerSecond: Int64? = nil
-    ) -> ProgressSequence<ResealProgress> {
-        ProgressSequence(among: tasks) { [self] tell in
-            try await reseal(references, bytesPerSecond: bytesPerSecond, tell: tell)
-        }
-    }
+/// Reseals resources, as ``KeyAdministration/reseal(_:bytesPerSecond:)`` describes.
+struct ResealOperation: Sendable {
+    let environment: KeyOperationEnvironment
 
-    func reseal(
+    func run(
         _ references: [MediaReference], bytesPerSecond: Int64?, tell: @escaping (ResealProgress) -> Void
     ) async throws {
-        try store.requireOwner(to: "reseals titles")
+        try environment.store.requireOwner(to: "reseals titles")
         guard bytesPerSecond ?? 1 > 0 else {
             throw VaultError(.invalidArgument, "a rate must be at least one byte per second")
         }
         var resources: [ResourceID] = []
         // A running import seals under a key that is not in the index yet. A later import uses a newer key.
+        let loaders = environment.loaders
         let imports = loaders.environment.imports
         if references.isEmpty { try await imports.ended() }
         for reference in references {
@@ -46,23 +25,23 @@ extension KeyAdministration {
             resources.append(resource.id)
         }
         let (named, wanted) = (resources, references.isEmpty ? nil : Set(resources))
-        try await lock.exclusively(.reseal) {
-            let (store, log) = (store, log)
-            let order = try await pool.run {
+        try await environment.lock.exclusively(.reseal) {
+            let (store, log) = (environment.store, environment.log)
+            let order = try await environment.pool.run {
                 try SegmentReseal(store).order(of: wanted, bytesPerSecond: bytesPerSecond, noting: log)
             }
             let subjects = named.compactMap { log.subject(of: $0) }
-            var resealer = Resealer(keys: self, order: order, subjects: subjects, tell: tell)
+            var resealer = Resealer(environment: environment, order: order, subjects: subjects, tell: tell)
             try await resealer.run()
         }
     }
 
     /// Continues an interrupted reseal, if there is one.
-    func resumeReseal() async throws {
-        let store = store
-        guard let order = try await pool.run({ try store.index.settings().resealOrder }) else { return }
-        try await lock.yielding(.reseal) {
-            var resealer = Resealer(keys: self, order: order) { _ in }
+    func resume() async throws {
+        let store = environment.store
+        guard let order = try await environment.pool.run({ try store.index.settings().resealOrder }) else { return }
+        try await environment.lock.yielding(.reseal) {
+            var resealer = Resealer(environment: environment, order: order) { _ in }
             try await resealer.run()
         }
     }

@@ -5,7 +5,7 @@ import VaultStorage
 /// One run of a reseal, which goes resource by resource and segment by segment, while the vault is otherwise used as
 /// usual. An interrupted reseal continues where it stopped.
 struct Resealer {
-    let keys: KeyAdministration
+    let environment: KeyOperationEnvironment
     let order: ResealOrder
     private let tell: (ResealProgress) -> Void
 
@@ -37,10 +37,12 @@ struct Resealer {
     private static let interval: Duration = .milliseconds(100)
 
     /// - Parameter subjects: the names that receipts use for the requested resources.
-    init(keys: KeyAdministration, order: ResealOrder, subjects: [String] = [], tell: @escaping (ResealProgress) -> Void)
-    {
+    init(
+        environment: KeyOperationEnvironment, order: ResealOrder, subjects: [String] = [],
+        tell: @escaping (ResealProgress) -> Void
+    ) {
         report = ResealReport(subjects: subjects)
-        self.keys = keys
+        self.environment = environment
         self.order = order
         self.tell = tell
         pace = order.bytesPerSecond.map { RateLimit(bytesPerSecond: $0, now: .now) }
@@ -60,7 +62,7 @@ struct Resealer {
             done += try await reseal(Array(rest.prefix(Self.batch)))
             rest = rest.dropFirst(Self.batch)
         }
-        let (log, order, finished) = (keys.log, order, done)
+        let (log, order, finished) = (environment.log, order, done)
         // A title counts as resealed once all its parts are, except for parts that were added or removed during the
         // run.
         let left = Set(queue).subtracting(finished)
@@ -133,7 +135,7 @@ struct Resealer {
     private mutating func begin(_ id: ResourceID) async throws -> Beginning {
         do {
             guard let resource = try await blocking({ try $0.index.resources.find(id) }) else { return .left }
-            let (loader, lease) = try keys.loaders.use(resource)
+            let (loader, lease) = try environment.loaders.use(resource)
             try await loader.ready()
             let (record, run) = (loader.record, order.run)
             guard let isLeft = try await blocking({ _ in try record.beginReseal(run: run) }) else { return .left }
@@ -231,8 +233,8 @@ struct Resealer {
         _ call: @escaping @Sendable (VaultStore) throws -> Result
     ) async throws -> Result {
         try Task.checkCancellation()
-        let store = keys.store
-        return try await keys.pool.run { try call(store) }
+        let store = environment.store
+        return try await environment.pool.run { try call(store) }
     }
 
     // MARK: Progress

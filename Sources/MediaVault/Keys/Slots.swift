@@ -3,84 +3,6 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-/// The slots of the keyring. Each change is one durable write of the keyring file, so after an interruption either the
-/// old slots open it or the new ones do.
-///
-/// The key or passphrase of a removed slot still opens a copy of the keyring from before the removal.
-extension KeyAdministration {
-    /// Returns the vault id, revision and slots that the keyring file states.
-    ///
-    /// - Throws: ``VaultError`` with code `storage`, `noVault`, `damagedKeyring` or `tamperedKeyring`.
-    public func summary() async throws -> KeyringSummary { try await orders.summary() }
-
-    /// Adds a slot to the keyring.
-    ///
-    /// - Throws: ``VaultError`` with code `owned` if this process is not the owner, `invalidArgument` if the slot is
-    ///   not possible, `inUse` if the keyring already has 16 slots, or `busy` if another key operation is running; any
-    ///   error from reading the secret.
-    public func addSlot(_ way: NewSlot) async throws {
-        try await carryOut(orders.adding(way))
-    }
-
-    /// Replaces a slot with one that has a new passphrase or another method.
-    ///
-    /// - Parameters:
-    ///   - number: the slot to replace; nil for the one that opened the keyring.
-    ///   - way: the slot that replaces it.
-    /// - Throws: the errors of ``addSlot(_:)``.
-    public func replaceSlot(_ number: Int? = nil, with way: NewSlot) async throws {
-        try await carryOut(orders.replacing(number, with: way))
-    }
-
-    /// Removes a slot from the keyring.
-    ///
-    /// The last slot cannot be removed. Without `force`, neither can the only slot known to open: a slot that opened
-    /// this vault, or that this process added or changed, must remain.
-    ///
-    /// - Parameters:
-    ///   - number: the slot's number, as in ``KeyringSlot/number``.
-    ///   - force: whether to remove the slot even if no other slot is known to open.
-    /// - Throws: the errors of ``addSlot(_:)``; ``VaultError`` with code `inUse` if removing the slot needs `force`.
-    public func removeSlot(_ number: Int, force: Bool = false) async throws {
-        try await carryOut(orders.removing(number, isForced: force))
-    }
-
-    /// Writes a copy of the keyring that only one passphrase opens. The backup count of each generation in the copy
-    /// grows by one.
-    ///
-    /// - Parameters:
-    ///   - file: the copy's absolute path. The file has mode 0600, and is written completely or not at all.
-    ///   - way: the slot for the passphrase.
-    /// - Throws: the errors of ``addSlot(_:)``; ``VaultError`` with code `invalidArgument` if the file already exists,
-    ///   or if the slot is not for a passphrase.
-    public func backUp(to file: String, for way: NewSlot) async throws {
-        try Self.requirePassphrase(way)
-        try await orders.backUp(to: file, for: way) { try await carryOut($0) }
-    }
-
-    /// Carries out an order created by a process that has unlocked the keyring.
-    ///
-    /// - Throws: ``VaultError`` with code `owned` if this process is not the owner, `busy` if another key operation is
-    ///   running, `wrongKey` if the order was created without the keyring, `olderKeyring` if the keyring has changed
-    ///   since the order was created, or `invalidArgument` if the order is not possible.
-    package func carryOut(_ order: KeyringOrder) async throws {
-        try await perform(order.act.receipt) { _, log in
-            try log.change(order.act.receipt) { try $0.carryOut(order) }
-        }
-    }
-
-    /// Requires a passphrase, because a backup may be needed years later, when a key file or command no longer exists.
-    package static func requirePassphrase(_ way: NewSlot) throws {
-        guard way.unlock.method == .passphrase else {
-            throw VaultError(.invalidArgument, "a backup of the keyring needs a passphrase; give one")
-        }
-    }
-
-    var orders: KeyringOrderIssuer {
-        KeyringOrderIssuer(keyring: store.keyring, path: log.place.path, fileSystem: store.fileSystem, pool: pool)
-    }
-}
-
 /// A new slot for a keyring.
 public struct NewSlot: Sendable {
     /// The method that will open the slot. A missing key file is created.
@@ -96,6 +18,13 @@ public struct NewSlot: Sendable {
         self.unlock = unlock
         self.label = label
         self.strength = strength
+    }
+
+    /// Requires a passphrase, because a backup may be needed years later, when a key file or command no longer exists.
+    package func requirePassphrase() throws {
+        guard unlock.method == .passphrase else {
+            throw VaultError(.invalidArgument, "a backup of the keyring needs a passphrase; give one")
+        }
     }
 
     /// Whether the slot is for a key file that has yet to be created.

@@ -118,8 +118,9 @@ public final class Vault: Sendable {
         joiner = SegmentJoiner(loaders: loaders, tasks: tasks)
         manifests = ManifestPlayback(loaders)
         keys = KeyAdministration(
-            loaders: loaders, downloads: downloads, subscriptionChanges: subscriptionClock.changing,
-            log: AuditLog(of: store, at: KeyringPlace(keyringFile, fileSystem: store.fileSystem)), tasks: tasks)
+            KeyOperationEnvironment(
+                loaders: loaders, downloads: downloads, subscriptionChanges: subscriptionClock.changing,
+                log: AuditLog(of: store, at: KeyringPlace(keyringFile, fileSystem: store.fileSystem)), tasks: tasks))
     }
 
     // MARK: Components
@@ -203,7 +204,7 @@ public final class Vault: Sendable {
         await downloads.end()
         await backgroundTasks.end()
         await loaders.endImports(because: VaultError.vaultClosed)
-        await keys.end()
+        await keys.lock.end()
         let ended = loaders.all
         for loader in ended { loader.close() }
         for loader in ended {
@@ -269,7 +270,7 @@ public final class Vault: Sendable {
     ///   not the owner; `busy` if another key operation is running; `storage` if something cannot be written, in which
     ///   case the vault should be destroyed again.
     public func destroy(vaultID: String) async throws -> DestructionReport {
-        let report = try await keys.destroy(vaultID: vaultID)
+        let report = try await DestroyOperation(environment: keys.environment).run(vaultID: vaultID)
         wasDestroyed.withLock { $0 = true }
         await close()
         return report
@@ -398,7 +399,7 @@ public final class Vault: Sendable {
         loaders.removeIdle(now: now)
         joiner.join(now: now, mayBegin: keys.lock.act == nil)
         await quota.maintain(now: now)
-        keys.resumeUnfinished(now: now)
+        keys.unfinished.resume(now: now)
         let (store, visited, grants, viewers) = (store, accessTimes.take(), grants, viewers)
         let removed = loaders.environment.removed
         do {

@@ -348,7 +348,7 @@ struct KeyringRestoreTests {
         try await vault.keys.replaceSlot(with: NewSlot(.keyFile(path: folder.path + "/new")))
         try await vault.keys.backUp(to: second, for: NewSlot(drawer, strength: .least))
         await vault.close()
-        _ = try KeyAdministration.restore(fixture.place, from: backup, drawer, nil, false, disk)
+        _ = try KeyringRestore(place: fixture.place, file: backup, unlock: drawer, fileSystem: disk).run()
         let last = try #require(FileManager.default.contents(atPath: keyring))
         let allowed = seen.withLock { $0 }.union([last])
         let count = taken.withLock { $0 }

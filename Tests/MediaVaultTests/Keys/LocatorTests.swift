@@ -68,7 +68,7 @@ struct LocatorTests {
         let vault = try await fixture.open()
         #expect(try await fixture.read(vault) == 0..<length)
         let id = try await vault.name(MediaReference(fixture.url)).id
-        _ = try SegmentReseal(vault.store).order(of: [id], bytesPerSecond: 7, noting: vault.keys.log)
+        _ = try SegmentReseal(vault.store).order(of: [id], bytesPerSecond: 7, noting: vault.keys.environment.log)
         _ = try await vault.keys.changeLocator()
         let newID = try await vault.name(MediaReference(fixture.url)).id
         let order = try #require(try vault.store.index.settings().resealOrder)

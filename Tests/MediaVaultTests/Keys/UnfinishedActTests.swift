@@ -42,7 +42,7 @@ struct UnfinishedActTests {
         let (fixture, vault) = try await VaultFixture.filled(title)
         let id = try await vault.name(MediaReference(fixture.url)).id
         #expect(try await vault.keys.report().shreds == 0)
-        _ = try Shreds(vault.store).shred(id, isQuick: true, noting: vault.keys.log)
+        _ = try Shreds(vault.store).shred(id, isQuick: true, noting: vault.keys.environment.log)
         #expect(try await vault.keys.report().shreds == 1)
         await vault.close()
         let reader = try await fixture.open(.reader)

@@ -278,7 +278,8 @@ struct AccessTokenTests {
         #expect(vault.tokens.scope(ofToken: kept.text, now: now) == .read)
         #expect(vault.tokens.scope(ofToken: gone.text, now: now) == nil)
         let store = vault.store
-        _ = try await vault.keys.destroy(vaultID: try await vault.status().vaultID)
+        _ = try await DestroyOperation(environment: vault.keys.environment).run(
+            vaultID: try await vault.status().vaultID)
         #expect(try store.grants.all().grants.isEmpty)
         await vault.close()
     }
