@@ -38,7 +38,7 @@ public typealias RepresentationID = Identifier<RepresentationKind>
 /// Identifies a segment and its file: 16 random bytes, never reused.
 public typealias SegmentID = Identifier<SegmentKind>
 /// Identifies an entry in the download queue: 16 random bytes.
-package typealias DownloadID = Identifier<DownloadKind>
+public typealias DownloadID = Identifier<DownloadKind>
 
 /// The kind of identifier that names vaults.
 public enum VaultKind: IdentifierKind {
@@ -61,9 +61,9 @@ public enum SegmentKind: IdentifierKind {
     public static let byteCount = 16
 }
 /// The kind of identifier that names entries in the download queue.
-package enum DownloadKind: IdentifierKind {
+public enum DownloadKind: IdentifierKind {
     /// The number of bytes in an identifier of this kind.
-    package static let byteCount = 16
+    public static let byteCount = 16
 }
 
 /// Lower-case hexadecimal, with only one spelling for each value. Foundation has no coder for it.

@@ -176,7 +176,7 @@ public struct AccessGrants: Sendable {
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if no link can name the title with the reference's id. A
     ///   link contains the title's URL, and the key policy may have been changed to give that URL another name.
-    package func playbackPath(for reference: MediaReference, expires: Int64) async throws -> String {
+    public func playbackPath(for reference: MediaReference, expires: Int64) async throws -> String {
         let path = try tokens.playbackPath(for: reference, expires: expires)
         // A caller who requests a link to a title that was just removed wants the title back.
         let removed = loaders.environment.removed

@@ -73,7 +73,7 @@ public struct VaultChecks: Sendable {
 
     /// Returns when the whole vault was last verified, in seconds since 1970, and whether no damage was left; nil if
     /// the vault was never verified, or if the index cannot be read.
-    package func lastVerification() async -> (time: Int64, isSound: Bool)? {
+    public func lastVerification() async -> (time: Int64, isSound: Bool)? {
         let store = store
         return try? await pool.run { try store.lastVerification().map { ($0.time, $0.isSound) } }
     }

@@ -51,7 +51,7 @@ public struct ImportOptions: Hashable, Sendable {
     /// Checks the type and the name.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if the type or the name cannot be used.
-    package func check() throws {
+    public func check() throws {
         guard type.map({ MediaType.one($0) != nil }) ?? true else {
             throw VaultError(.invalidArgument, "a media type must be one such as video/mp4")
         }

@@ -2,7 +2,7 @@ import VaultModel
 
 extension Receipt.Act {
     /// The operation's name with its article, for messages, such as `a rotation`.
-    package var title: String {
+    public var title: String {
         switch self {
         case .rotate: "a rotation"
         case .rotateRoot: "a change of the root key"
@@ -19,7 +19,7 @@ extension Receipt.Act {
 /// The effect of a key operation, as the commands print it and the table in the article *Keys* lists it.
 extension Receipt.Act {
     /// What the operation makes inaccessible; nil if the table does not list the operation.
-    package var cutsOff: String? {
+    public var cutsOff: String? {
         switch self {
         case .rotate: "an older copy of the keyring does not open what is stored from now on"
         case .rewrap: "an older copy of the keyring does not open the rows of this vault's index any more"
@@ -33,7 +33,7 @@ extension Receipt.Act {
     }
 
     /// What the operation does not achieve, and what would; nil if the table does not list the operation.
-    package var leaves: String? {
+    public var leaves: String? {
         switch self {
         case .rotate:
             "what is already stored stays under the older generations: rewrapping moves it, retiring destroys them"

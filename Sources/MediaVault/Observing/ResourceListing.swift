@@ -99,12 +99,13 @@ extension VaultStore {
 }
 
 /// One page of a listing, with the place at which the next page begins.
-package struct ResourcePage: Sendable {
-    package let resources: [ResourceSummary]
+public struct ResourcePage: Sendable {
+    /// The resources, in the order of their ids.
+    public let resources: [ResourceSummary]
     /// The number of rows on the page that failed authentication.
-    package let damagedCount: Int
+    public let damagedCount: Int
     /// The id after which the listing continues; nil at the end.
-    package let next: ResourceID?
+    public let next: ResourceID?
 }
 
 /// What a vault holds of one resource.
@@ -167,18 +168,18 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
 
     /// Whether every byte of the resource, or of its whole title, is held. A title that was only played never counts as
     /// whole.
-    package var isWhole: Bool { isManifest ? title.map { $0.isComplete && isComplete } ?? false : isComplete }
+    public var isWhole: Bool { isManifest ? title.map { $0.isComplete && isComplete } ?? false : isComplete }
 
     /// The number of bytes held of the resource, or of all its title's resources.
-    package var wholeBytes: Int64 { title?.bytes ?? bytes + (partBytes ?? 0) }
+    public var wholeBytes: Int64 { title?.bytes ?? bytes + (partBytes ?? 0) }
 
     /// Whether the resource is the manifest of a title of several resources, according to its type and URL.
-    package var isManifest: Bool {
+    public var isManifest: Bool {
         title != nil || ManifestDetection.kind(type: type, path: url.prefix { $0 != "?" && $0 != "#" }) != nil
     }
 
     /// The kind of manifest that the resource is, according to its type and URL; nil if it is not a manifest.
-    package var manifestKind: ManifestKind? {
+    public var manifestKind: ManifestKind? {
         title?.kind ?? ManifestDetection.kind(type: type, path: url.prefix { $0 != "?" && $0 != "#" })
     }
 
@@ -215,5 +216,18 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
         self.title = title
         duration = title?.duration ?? resource.metadata.duration
         isPart = resource.metadata.title == nil && !resource.metadata.partOf.isEmpty
+    }
+}
+
+/// Checks how many entries a page may have.
+enum PageLimit {
+    /// Returns the limit.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the limit is not positive.
+    static func checked(_ limit: Int) throws -> Int {
+        guard limit > 0 else {
+            throw VaultError(.invalidArgument, "a page has at least one entry; give a higher limit")
+        }
+        return limit
     }
 }

@@ -4,7 +4,7 @@ import VaultStorage
 
 /// Playback, as a service offers it: which links open what, the bytes that can be delivered without waiting, and
 /// manifests.
-package struct Playback: Sendable {
+public struct Playback: Sendable {
     let titles: Titles
     let tokens: TokenIssuer
     let viewers: Viewers
@@ -185,4 +185,34 @@ package struct Playback: Sendable {
             try await read(resource, range: .whole)
         }
     }
+
+    /// Reads a whole manifest for an app that hands a player its bytes itself, and replaces its references with
+    /// playback links.
+    ///
+    /// The player asks the app for each link, and ``TokenIssuer/reference(ofTarget:now:)`` gives the reference behind
+    /// it. A link reaches no further than the manifest does.
+    ///
+    /// - Parameters:
+    ///   - target: the path and query of a playback link, as ``AccessGrants/playbackPath(for:expires:)`` creates it.
+    ///   - place: what stands before the path of each link, such as `vault://player`. The player must ask for the
+    ///     manifest itself under the same scheme and host, because links may be relative.
+    /// - Returns: the manifest; nil if the resource is not a manifest.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the target is no valid link of this vault; the errors of
+    ///   ``Vault/read(_:range:)-(MediaReference,_)``; `invalidResponse` if the manifest is malformed or too large.
+    public func manifest(ofTarget target: String, at place: String) async throws -> PlayableManifest? {
+        guard let admission = admission(ofTarget: target, now: store.index.now()) else { throw Self.noLink }
+        let resource: NamedResource
+        if let known = admission.resource {
+            resource = known
+        } else {
+            resource = try await loaders.name(admission.reference)
+        }
+        if let hidden = admission.scope.hidden, admission.isBelow {
+            guard try await mayPlay(resource, below: hidden) else { throw Self.noLink }
+        }
+        return try await manifest(resource, through: admission, at: place)
+    }
+
+    private static let noLink = VaultError(
+        .invalidArgument, "this is not a valid playback link of the vault, or it has expired; create another link")
 }

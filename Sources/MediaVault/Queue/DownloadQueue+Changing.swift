@@ -10,13 +10,16 @@ extension DownloadQueue {
     /// A download that is already queued keeps its place unless `first` is set. If it is not running, it gets the new
     /// options and waits again.
     ///
-    /// - Parameter resumes: whether paused entries are resumed, too.
+    /// - Parameters:
+    ///   - downloads: what to download, and how.
+    ///   - first: whether they go to the start of the queue.
+    ///   - resumes: whether paused entries are resumed, too.
     /// - Returns: the entries, one for each download.
     /// - Throws: ``VaultError`` with code `owned` if this process is not the owner; `busy` if the queue would exceed
-    ///   ``QueuedDownload/most`` entries; `invalidArgument` if a reference cannot be used. In all these cases nothing
+    ///   ``maxEntries``; `invalidArgument` if a reference cannot be used. In all these cases nothing
     ///   is added.
     @discardableResult
-    package func add(
+    public func add(
         _ downloads: [(reference: MediaReference, options: DownloadOptions)], first: Bool = false, resumes: Bool = true
     ) async throws -> [DownloadSnapshot] {
         try store.requireOwner(to: "queues downloads")
@@ -90,10 +93,10 @@ extension DownloadQueue {
                 entries.append((download, true))
             }
         }
-        guard added == 0 || count + added <= QueuedDownload.most else {
+        guard added == 0 || count + added <= DownloadQueue.maxEntries else {
             throw VaultError(
                 .busy,
-                "the queue has room for \(QueuedDownload.most) downloads, and \(count) are in it; wait until some are "
+                "the queue has room for \(DownloadQueue.maxEntries) downloads, and \(count) are in it; wait until some are "
                     + "done, or cancel some")
         }
         return entries
@@ -115,7 +118,7 @@ extension DownloadQueue {
     }
 
     /// Returns the reference by which a queued title is downloaded; nil unless exactly one entry has that title.
-    package func reference(ofQueued title: TitleID) async throws -> MediaReference? {
+    public func reference(ofQueued title: TitleID) async throws -> MediaReference? {
         try await load()
         let entries = state.withLock { $0.list?.entries(of: title) ?? [] }
         guard let entry = entries.first, entries.count == 1 else { return nil }
@@ -126,7 +129,7 @@ extension DownloadQueue {
     ///
     /// - Returns: the number of entries that were changed.
     /// - Throws: ``VaultError`` with code `notHeld` if a title is not in the queue, in which case nothing is changed.
-    package func change(_ act: DownloadAct, of selection: DownloadSelection) async throws -> Int {
+    public func change(_ act: DownloadAct, of selection: DownloadSelection) async throws -> Int {
         try store.requireOwner(to: "changes its download queue")
         try await load()
         return try await changing.exclusively {
@@ -215,7 +218,7 @@ extension DownloadQueue {
 
     /// Registers a closure to call with titles that are removed or queued, so that their ended downloads are no longer
     /// listed. It must not block, and stays registered while the vault is open.
-    package func listenForForgetting(_ tell: @escaping @Sendable (Set<TitleID>) -> Void) {
+    public func listenForForgetting(_ tell: @escaping @Sendable (Set<TitleID>) -> Void) {
         state.withLock { _ = $0.forgettingListeners.add(tell) }
     }
 

@@ -5,8 +5,8 @@ import VaultStorage
 
 // Runs the downloads of the queue.
 extension DownloadQueue {
-    /// Starts running the queue, which continues until ``end()`` is called. A second call does nothing.
-    package func start() {
+    /// Starts running the queue, which continues until the vault is closed. A second call does nothing.
+    public func start() {
         guard store.isOwner else { return }
         state.withLock { state in
             guard state.loop == nil, !state.isEnded else { return }
@@ -23,6 +23,8 @@ extension DownloadQueue {
         }
         loop?.cancel()
         for task in running { task.cancel() }
+        // Those who follow the queue learn that it has ended.
+        tell { _ in }
         await loop?.value
         for task in running { await task.value }
     }
@@ -231,11 +233,12 @@ extension DownloadQueue {
     /// Registers a closure to call after a download fails, whether or not it will be retried.
     ///
     /// - Returns: the id for ``stopListeningForFailures(_:)``.
-    package func listenForFailures(_ tell: @escaping @Sendable (FailedDownload) -> Void) -> Int {
+    public func listenForFailures(_ tell: @escaping @Sendable (FailedDownload) -> Void) -> Int {
         state.withLock { $0.failureListeners.add(tell) }
     }
 
-    package func stopListeningForFailures(_ listener: Int) {
+    /// Removes a closure that ``listenForFailures(_:)`` registered.
+    public func stopListeningForFailures(_ listener: Int) {
         state.withLock { $0.failureListeners.remove(listener) }
     }
 }

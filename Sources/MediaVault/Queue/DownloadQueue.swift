@@ -1,12 +1,12 @@
 import VaultCache
 import VaultCrypto
-package import VaultModel
+public import VaultModel
 import VaultStorage
 
 /// The download queue of a vault. It is sealed in the vault's index, so it survives restarts.
 ///
 /// Every owner can add and change entries; they run only after a service has started the queue.
-package final class DownloadQueue: Sendable {
+public final class DownloadQueue: Sendable {
     struct State {
         /// The entries; nil until the queue has been read from the index.
         var list: DownloadList?
@@ -51,8 +51,10 @@ package final class DownloadQueue: Sendable {
     /// The task that wakes the queue when its next decision is due.
     let timer = Locked<Task<Void, Never>?>(nil)
 
+    /// The maximum number of entries in the queue.
+    public static let maxEntries = QueuedDownload.most
     /// The maximum number of entries to remember after they left the queue.
-    package static let maxEnded = 64
+    public static let maxEnded = 64
 
     var store: VaultStore { loaders.environment.store }
     var pool: BlockingPool { loaders.environment.pool }
@@ -110,10 +112,15 @@ package final class DownloadQueue: Sendable {
 
     /// Returns a page of the queue in order, and the cursor for the next page; nil if there is none.
     ///
-    /// - Parameter after: the cursor after which the page begins; nil for the start of the queue.
-    package func page(
+    /// - Parameters:
+    ///   - place: the cursor after which the page begins; nil for the start of the queue.
+    ///   - limit: the maximum number of entries, at least 1.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the limit is not positive; `storage` if the queue cannot
+    ///   be read.
+    public func page(
         after place: DownloadCursor? = nil, limit: Int
     ) async throws -> (downloads: [DownloadSnapshot], next: DownloadCursor?) {
+        let limit = min(try PageLimit.checked(limit), Self.maxEntries)
         try await load()
         return state.withLock { state in
             let found = state.list?.entries(after: place?.place, limit: limit + 1) ?? []
@@ -125,19 +132,19 @@ package final class DownloadQueue: Sendable {
 
     /// The entries that left the queue most recently, latest first. Titles that were removed or queued since are left
     /// out.
-    package var ended: [DownloadSnapshot] {
+    public var ended: [DownloadSnapshot] {
         state.withLock { $0.ended.reversed().filter(\.isListed).map(\.snapshot) }
     }
 
     /// Returns the number of entries in each state.
-    package func counts() async throws -> DownloadCounts {
+    public func counts() async throws -> DownloadCounts {
         try await load()
         return state.withLock { $0.counts }
     }
 
     /// Returns the entries that have changed since a revision, and the current revision. The entries are nil if more
     /// than `limit` have changed.
-    package func changes(
+    public func changes(
         since revision: Int, limit: Int = .max
     ) -> (downloads: [DownloadSnapshot]?, revision: Int) {
         state.withLock { state in
@@ -149,8 +156,24 @@ package final class DownloadQueue: Sendable {
         }
     }
 
+    /// Follows the queue. Nothing is recorded before the sequence is iterated.
+    public var updates: DownloadUpdates { DownloadUpdates(queue: self) }
+
+    /// Returns the entries that have changed since a revision, or all entries if there is no revision yet; nil once the
+    /// vault is closed.
+    func news(since revision: Int?) -> (downloads: [DownloadSnapshot], revision: Int)? {
+        guard !state.withLock(\.isEnded) else { return nil }
+        if let revision {
+            let changes = changes(since: revision)
+            return (changes.downloads ?? [], changes.revision)
+        }
+        return state.withLock { state in
+            ((state.list?.inOrder.map { $0 } ?? []).map { state.snapshot($0) }, state.revision)
+        }
+    }
+
     /// The running entries, and the current revision.
-    package var running: (downloads: [DownloadSnapshot], revision: Int) {
+    public var running: (downloads: [DownloadSnapshot], revision: Int) {
         state.withLock { state in
             (state.running.keys.compactMap { state.list?[$0] }.map { state.snapshot($0) }, state.revision)
         }
@@ -159,11 +182,12 @@ package final class DownloadQueue: Sendable {
     /// Registers a closure to call after each change. It must only forward the signal.
     ///
     /// - Returns: the id for ``stopListening(_:)``.
-    package func listen(_ wake: @escaping @Sendable () -> Void) -> Int {
+    public func listen(_ wake: @escaping @Sendable () -> Void) -> Int {
         state.withLock { $0.listeners.add(wake) }
     }
 
-    package func stopListening(_ listener: Int) { state.withLock { $0.listeners.remove(listener) } }
+    /// Removes a closure that ``listen(_:)`` registered.
+    public func stopListening(_ listener: Int) { state.withLock { $0.listeners.remove(listener) } }
 
     /// Discards the entries in memory, because the vault is closed.
     func forget() { state.withLock { ($0.list, $0.ended, $0.running) = (DownloadList(), [], [:]) } }
@@ -228,13 +252,13 @@ package final class DownloadQueue: Sendable {
 }
 
 /// The place after which a page of the download queue begins.
-package struct DownloadCursor: Hashable, Sendable, CustomStringConvertible {
+public struct DownloadCursor: Hashable, Sendable, CustomStringConvertible {
     let place: DownloadList.Place
 
     init(_ place: DownloadList.Place) { self.place = place }
 
     /// Parses the text form of a cursor; nil if the text is not one.
-    package init?(_ text: String) {
+    public init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 2, let position = Int64(parts[0]), QueuedDownload.positions.contains(position),
             let id = DownloadID(hex: parts[1])
@@ -243,7 +267,7 @@ package struct DownloadCursor: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The text form of the cursor, which stays the same while the entry keeps its place.
-    package var description: String { "\(place.position).\(place.id.hex)" }
+    public var description: String { "\(place.position).\(place.id.hex)" }
 }
 
 extension DownloadQueue.State {
@@ -293,10 +317,11 @@ extension DownloadQueue.State {
 }
 
 /// A failure of a queued download.
-package struct FailedDownload: Sendable {
+public struct FailedDownload: Sendable {
     /// The entry as it is after the failure.
-    package let snapshot: DownloadSnapshot
+    public let snapshot: DownloadSnapshot
     /// The id of the entry's resource; nil if it could not be computed.
-    package let resource: ResourceID?
-    package let error: VaultError
+    public let resource: ResourceID?
+    /// Why the download failed.
+    public let error: VaultError
 }

@@ -1,11 +1,11 @@
 import VaultCache
-package import VaultModel
+public import VaultModel
 import VaultStorage
 
 /// A snapshot of an entry in the download queue.
-package struct DownloadSnapshot: Sendable {
+public struct DownloadSnapshot: Sendable {
     /// The state of an entry, as reported to users.
-    package enum State: String, CaseIterable, Codable, Sendable {
+    public enum State: String, CaseIterable, Codable, Sendable {
         /// The entry waits for its turn, for its next attempt, or for the hours in which the queue runs.
         case waiting
         case running
@@ -20,24 +20,27 @@ package struct DownloadSnapshot: Sendable {
     }
 
     /// The entry's own id. In rare cases, several entries share a title id.
-    package let download: DownloadID
+    public let download: DownloadID
     /// The id of the entry's title.
-    package let title: TitleID
-    package let url: String
-    package let contentID: String?
+    public let title: TitleID
+    /// The URL that the title is downloaded from.
+    public let url: String
+    /// The caller's own name for the title; nil if it has none.
+    public let contentID: String?
     /// The name that the title is to get; nil if none was given.
-    package let name: String?
-    package let state: State
+    public let name: String?
+    /// What the entry is doing.
+    public let state: State
     /// The entry's progress; nil if it has not run since the vault was opened.
-    package let progress: DownloadProgress?
+    public let progress: DownloadProgress?
     /// When the entry was queued.
-    package let added: Timestamp
+    public let added: Timestamp
     /// The number of consecutive temporary failures.
-    package let attempts: Int
+    public let attempts: Int
     /// When the entry will be retried; nil if it is not waiting for a retry.
-    package let nextAttempt: Timestamp?
+    public let nextAttempt: Timestamp?
     /// Why the last attempt failed; nil if it did not.
-    package let failure: VaultError?
+    public let failure: VaultError?
 
     init(_ entry: DownloadList.Entry, _ state: State? = nil) {
         let queued = entry.download
@@ -67,23 +70,27 @@ extension DownloadSnapshot.State {
 }
 
 /// The number of entries in each state of the download queue.
-package struct DownloadCounts: Hashable, Codable, Sendable {
-    package var waiting = 0
-    package var running = 0
-    package var paused = 0
-    package var failed = 0
+public struct DownloadCounts: Hashable, Codable, Sendable {
+    /// The number of entries that wait.
+    public var waiting = 0
+    /// The number of entries that are being downloaded.
+    public var running = 0
+    /// The number of paused entries.
+    public var paused = 0
+    /// The number of entries that failed permanently.
+    public var failed = 0
     /// The number of entries that no key opens; they never run.
-    package var damaged = 0
+    public var damaged = 0
 
     /// Creates the counts, which are 0 by default.
-    package init(waiting: Int = 0, running: Int = 0, paused: Int = 0, failed: Int = 0, damaged: Int = 0) {
+    public init(waiting: Int = 0, running: Int = 0, paused: Int = 0, failed: Int = 0, damaged: Int = 0) {
         (self.waiting, self.running, self.paused) = (waiting, running, paused)
         (self.failed, self.damaged) = (failed, damaged)
     }
 }
 
 /// An action that a person may take on entries of the download queue.
-package enum DownloadAct: String, CaseIterable, Codable, Sendable {
+public enum DownloadAct: String, CaseIterable, Codable, Sendable {
     /// Keeps the entries from running until they are resumed.
     case pause
     /// Lets paused entries wait for their turn again.
@@ -117,7 +124,7 @@ package enum DownloadAct: String, CaseIterable, Codable, Sendable {
 }
 
 /// The entries of the download queue to which an act applies.
-package enum DownloadSelection: Hashable, Sendable {
+public enum DownloadSelection: Hashable, Sendable {
     case all
     case titles([TitleID])
 }

@@ -22,7 +22,7 @@ public struct ReadinessOptions: Hashable, Sendable {
     /// Checks that the options are within bounds.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if an option is out of bounds.
-    package func check() throws {
+    public func check() throws {
         guard (1...ContentInformation.maxBytes).contains(verifiedWithin) else {
             throw VaultError(.invalidArgument, "the age of a verification must be at least one second")
         }
@@ -64,7 +64,8 @@ public struct ReadinessFinding: Hashable, Codable, Sendable {
     /// One sentence, without a full stop, that says what is wrong and what to do.
     public let message: String
 
-    package init(_ cause: ReadinessCause, _ message: String) { (self.cause, self.message) = (cause, message) }
+    /// Creates a problem.
+    public init(_ cause: ReadinessCause, _ message: String) { (self.cause, self.message) = (cause, message) }
 }
 
 /// A title that is not ready.

@@ -1,5 +1,5 @@
 import VaultCache
-package import VaultModel
+public import VaultModel
 import VaultStorage
 
 /// The space that a vault takes: what its limits remove, and what it reports of its disk.
@@ -25,7 +25,7 @@ public struct StorageSpace: Sendable {
 
     /// Returns the number of bytes to keep free on the disk if no setting states one; nil if the system does not report
     /// the size of the disk.
-    package func standardFree() async throws -> Int64? {
+    public func standardFree() async throws -> Int64? {
         let store = store
         return try await pool.run { store.quota.standardFree }
     }
@@ -35,7 +35,7 @@ public struct StorageSpace: Sendable {
     /// - Parameter limit: the maximum number of candidates, from 1 to ``EvictionForecast/most``.
     /// - Throws: ``VaultError`` with code `invalidArgument` if `limit` is out of bounds; `owned` if this process is
     ///   not the owner; `storage` if the index cannot be read.
-    package func forecast(limit: Int) async throws -> EvictionForecast {
+    public func forecast(limit: Int) async throws -> EvictionForecast {
         guard (1...EvictionForecast.most).contains(limit) else {
             throw VaultError(.invalidArgument, "the limit must be between 1 and \(EvictionForecast.most)")
         }
@@ -61,17 +61,17 @@ public struct StorageSpace: Sendable {
     public func events() -> AsyncStream<StoreEvent> { quota.events() }
 
     /// Reports the evictions that have not been reported yet, and ends the streams of ``events()``.
-    package func endEvents() { quota.end() }
+    public func endEvents() { quota.end() }
 
     /// Returns the evictions that have not been reported yet, without sending them to the listeners.
-    package func takeEvictions() -> StoreEvent? { quota.takeEvictions() }
+    public func takeEvictions() -> StoreEvent? { quota.takeEvictions() }
 
     /// Returns the complete titles that the age limit will remove within ``ExpiringTitle/notice``, the soonest first.
     ///
     /// The age limit applies only to titles that were merely played; pinned titles and downloads are kept.
     ///
     /// - Throws: ``VaultError`` if the index cannot be read.
-    package func expiringTitles() async throws -> [ExpiringTitle] {
+    public func expiringTitles() async throws -> [ExpiringTitle] {
         guard let age = try await quota.limitsInForce().age else { return [] }
         let store = store
         return try await pool.run {
@@ -84,7 +84,7 @@ public struct StorageSpace: Sendable {
     }
 
     /// Measures the vault's disk; nil if its file system does not report free bytes.
-    package func diskSpace() async -> DiskSpace? {
+    public func diskSpace() async -> DiskSpace? {
         let store = store
         return try? await pool.run {
             DiskSpace(
@@ -103,13 +103,14 @@ extension StoredResource {
 }
 
 /// A complete title that the age limit will soon remove.
-package struct ExpiringTitle: Hashable, Sendable {
-    package let resource: ResourceID
+public struct ExpiringTitle: Hashable, Sendable {
+    /// The id of the title's resource.
+    public let resource: ResourceID
     /// When the title may be removed.
-    package let expires: Timestamp
+    public let expires: Timestamp
 
     /// How many seconds before its removal a title counts as expiring. The period is shorter if the age limit is short.
-    package static let notice: Int64 = 86_400
+    public static let notice: Int64 = 86_400
     /// The maximum number of titles returned at a time.
     static let most = 64
 
@@ -118,9 +119,9 @@ package struct ExpiringTitle: Hashable, Sendable {
 }
 
 /// The size and free space of a vault's disk.
-package struct DiskSpace: Hashable, Sendable {
+public struct DiskSpace: Hashable, Sendable {
     /// The number of free bytes.
-    package let free: Int64
+    public let free: Int64
     /// The size of the disk's file system in bytes; nil if the size is not reported.
-    package let size: Int64?
+    public let size: Int64?
 }

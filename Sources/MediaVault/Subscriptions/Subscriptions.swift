@@ -1,10 +1,10 @@
 import VaultCache
 import VaultCrypto
-package import VaultModel
+public import VaultModel
 import VaultStorage
 
 /// The subscriptions of a vault to feeds and lists of titles.
-package struct Subscriptions: Sendable {
+public struct Subscriptions: Sendable {
     let titles: Titles
     let downloads: DownloadQueue
     /// Runs the subscriptions, once a service has started the clock.
@@ -15,7 +15,7 @@ package struct Subscriptions: Sendable {
     var pool: BlockingPool { titles.pool }
 
     /// Returns the subscriptions, the oldest first, and the number of subscriptions that cannot be read.
-    package func all() async throws -> (subscriptions: [Subscription], damaged: Int) {
+    public func all() async throws -> (subscriptions: [MediaSubscription], damaged: Int) {
         let store = store
         let found = try await pool.run { try store.subscriptions.all() }
         return (found.subscriptions, found.damaged)
@@ -23,16 +23,19 @@ package struct Subscriptions: Sendable {
 
     /// Adds a subscription. If the source already has one, this changes its choices; its titles stay.
     ///
-    /// - Parameter tries: whether to read the source first if it is new, has moved, or failed at its last run. The
-    ///   subscription is then stored only if the source names a title. If a service runs the subscription, this is its
-    ///   first run; otherwise the first run reads the source again.
+    /// - Parameters:
+    ///   - source: the feed, or the list that the operator supplies.
+    ///   - choices: what to fetch and keep of it.
+    ///   - tries: whether to read the source first if it is new, has moved, or failed at its last run. The subscription
+    ///     is then stored only if the source names a title. If a service runs the subscription, this is its first run;
+    ///     otherwise the first run reads the source again.
     /// - Throws: ``VaultError`` with code `invalidURL` or `invalidArgument` if the source or the choices cannot be
     ///   used; `owned` if this process is not the owner; `inUse` if another subscription has the name; `busy` if there
     ///   are too many subscriptions; with `tries`, also the errors of ``sync(_:_:queues:isDryRun:)``. In all these
     ///   cases nothing is changed.
-    package func add(
-        _ source: Subscription.Source, _ choices: Subscription.Choices, tries: Bool = false
-    ) async throws -> Subscription {
+    public func add(
+        _ source: MediaSubscription.Source, _ choices: MediaSubscription.Choices, tries: Bool = false
+    ) async throws -> MediaSubscription {
         try store.requireOwner(to: "keeps subscriptions")
         let draft = try await subscription(of: source, choices)
         let isNew = draft.lastRun == nil || draft.isGone || draft.movedTo != nil || draft.failure != nil
@@ -71,8 +74,8 @@ package struct Subscriptions: Sendable {
 
     /// Returns the source's existing subscription with new choices, or a new subscription. Neither is written.
     func subscription(
-        of source: Subscription.Source, _ choices: Subscription.Choices
-    ) async throws -> Subscription {
+        of source: MediaSubscription.Source, _ choices: MediaSubscription.Choices
+    ) async throws -> MediaSubscription {
         try choices.check()
         if case .feed(let text) = source { _ = try MediaReference(MediaURL(text)).settled() }
         let known = try await all()
@@ -88,23 +91,25 @@ package struct Subscriptions: Sendable {
             former.choices.name = choices.name ?? former.choices.name
             return former
         }
-        guard known.subscriptions.count < Subscription.maxCount else {
+        guard known.subscriptions.count < MediaSubscription.maxCount else {
             throw VaultError(
-                .busy, "the vault has \(Subscription.maxCount) subscriptions, and no room for more; remove some")
+                .busy, "the vault has \(MediaSubscription.maxCount) subscriptions, and no room for more; remove some")
         }
-        return Subscription(
+        return MediaSubscription(
             try SecureRandom.identifier("subscription id"), source, choices, added: store.index.now())
     }
 
     /// Removes a subscription. If `removesTitles` is true, the titles that only this subscription added are removed,
     /// too.
     ///
-    /// - Parameter id: the subscription's short id.
+    /// - Parameters:
+    ///   - id: the subscription's short id.
+    ///   - removesTitles: whether to remove the titles that only this subscription added.
     /// - Returns: the number of titles that were removed.
     /// - Throws: ``VaultError`` with code `notHeld` if no subscription has this id; the error of the first title that
     ///   cannot be removed, in which case the subscription stays; `integrity` if titles are to be removed that an
     ///   unreadable subscription may want.
-    package func remove(_ id: String, removesTitles: Bool) async throws -> Int {
+    public func remove(_ id: String, removesTitles: Bool) async throws -> Int {
         try store.requireOwner(to: "keeps subscriptions")
         return try await clock.changing.exclusively {
             let (all, damaged) = try await all()
@@ -135,7 +140,7 @@ package struct Subscriptions: Sendable {
     /// Removes all subscriptions, even those that cannot be read. Their titles stay.
     ///
     /// - Returns: the number of subscriptions that were removed.
-    package func removeAll() async throws -> Int {
+    public func removeAll() async throws -> Int {
         try store.requireOwner(to: "keeps subscriptions")
         return try await clock.changing.exclusively {
             let (all, damaged) = try await all()
@@ -145,14 +150,14 @@ package struct Subscriptions: Sendable {
         }
     }
 
-    static func subscription(_ id: String, in all: [Subscription]) throws -> Subscription {
+    static func subscription(_ id: String, in all: [MediaSubscription]) throws -> MediaSubscription {
         guard let found = all.first(where: { $0.shortID == id }) else {
             throw VaultError(.notHeld, "there is no subscription with this id; list the subscriptions")
         }
         return found
     }
 
-    func write(_ subscription: Subscription) async throws {
+    func write(_ subscription: MediaSubscription) async throws {
         let store = store
         try await pool.run { try store.subscriptions.write(subscription) }
     }
@@ -160,7 +165,7 @@ package struct Subscriptions: Sendable {
     /// Starts running subscriptions that have an interval, which continues until the vault is closed.
     ///
     /// - Parameter tell: called after each run with the subscription, and with the error if the run failed.
-    package func start(_ tell: @escaping @Sendable (Subscription, VaultError?) -> Void) {
+    public func start(_ tell: @escaping @Sendable (MediaSubscription, VaultError?) -> Void) {
         guard store.isOwner else { return }
         // The clock must not retain the objects that it works on, because they retain the store.
         let (pictures, tasks) = (titles.pictures, titles.backgroundTasks)
@@ -198,7 +203,7 @@ package struct Subscriptions: Sendable {
     }
 
     /// Runs all subscriptions that are due, if the download queue's hours include the current time.
-    func runDueSubscriptions(_ tell: @Sendable (Subscription, VaultError?) -> Void) async {
+    func runDueSubscriptions(_ tell: @Sendable (MediaSubscription, VaultError?) -> Void) async {
         guard loaders.environment.mode.current.allowsRequests, await downloads.isWithinHours(),
             let known = try? await all().subscriptions
         else { return }

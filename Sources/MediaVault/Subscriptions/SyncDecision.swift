@@ -6,7 +6,7 @@ import VaultStorage
 // Decides what a sync does, from the titles that the list names and those that the vault has.
 extension Subscriptions {
     /// Decides what a sync does, and records in the subscription what the list names.
-    func decide(_ subscription: inout Subscription, _ list: SyncList) async throws -> SyncReport {
+    func decide(_ subscription: inout MediaSubscription, _ list: SyncList) async throws -> SyncReport {
         let newest = subscription.choices.newest.map { Int($0) }
         let entries: [SyncEntry]
         var passedOver: [SyncEntry] = []
@@ -49,7 +49,7 @@ extension Subscriptions {
             guard let title = try await usableTitle(of: entry), subscription.brought.contains(title) else { continue }
             unusable += 1
         }
-        let most = Subscription.Choices.counts.upperBound
+        let most = MediaSubscription.Choices.counts.upperBound
         guard wanted.count <= most else {
             throw VaultError(
                 .invalidArgument,
@@ -66,7 +66,7 @@ extension Subscriptions {
             goneTitles: subscription.choices.keepsGone ? .kept : isDecided ? .removed : .undecided)
         subscription.wanted = namesAll ? known : known.union(subscription.wanted)
         subscription.brought = plan.brought
-        guard max(subscription.wanted.count, subscription.brought.count) <= Subscription.maxTitles else {
+        guard max(subscription.wanted.count, subscription.brought.count) <= MediaSubscription.maxTitles else {
             throw VaultError(
                 .invalidArgument,
                 "\(subscription.place) has brought too many titles that it no longer names; correct its entries, or "

@@ -1,23 +1,23 @@
 import VaultCache
 import VaultCrypto
 import VaultManifest
-package import VaultModel
+public import VaultModel
 
 /// A title that the list of a subscription names.
-package struct SyncEntry: Sendable {
+public struct SyncEntry: Sendable {
     /// The reference by which the title is named and requested.
-    package var reference: MediaReference
+    public var reference: MediaReference
     /// The title's name for display; nil if the list states none.
-    package var name: String?
+    public var name: String?
     /// The picture that the list names for the title; nil if it names none.
-    package var picture: MediaReference?
+    public var picture: MediaReference?
 
     /// Creates an entry.
-    package init(_ reference: MediaReference, name: String? = nil) { (self.reference, self.name) = (reference, name) }
+    public init(_ reference: MediaReference, name: String? = nil) { (self.reference, self.name) = (reference, name) }
 }
 
 /// The list that a subscription follows in one run.
-package enum SyncList: Sendable {
+public enum SyncList: Sendable {
     /// A list that the operator provides, and the number of its lines that are unusable.
     case given([SyncEntry], unusable: Int)
     /// A feed that was read from its origin.
@@ -25,7 +25,7 @@ package enum SyncList: Sendable {
 }
 
 /// A feed, the address from which it was read, and how to request the resources that it names.
-package struct FeedAnswer: Sendable {
+public struct FeedAnswer: Sendable {
     var feed: Feed
     /// The feed's URL, as the operator gave it.
     let url: MediaURL
@@ -37,43 +37,45 @@ package struct FeedAnswer: Sendable {
 }
 
 /// The result of a sync, or of a dry run.
-package struct SyncReport: Sendable {
+public struct SyncReport: Sendable {
     /// A title that a sync removes.
-    package struct Removal: Sendable {
-        package let title: TitleID
+    public struct Removal: Sendable {
+        /// The title's id.
+        public let title: TitleID
         /// The title's name, or its URL if it has no name; nil if the vault does not have the title.
-        package let name: String?
+        public let name: String?
         /// Why the removal failed; nil if it did not fail.
-        package var error: VaultError?
+        public var error: VaultError?
     }
 
     /// The entries to fetch, with the id of each title.
-    package var fetch: [(title: TitleID, entry: SyncEntry)] = []
-    package var removals: [Removal] = []
+    public var fetch: [(title: TitleID, entry: SyncEntry)] = []
+    /// The titles to remove, or that were removed.
+    public var removals: [Removal] = []
     /// The number of titles that the list names and that are already held whole.
-    package var unchanged = 0
+    public var unchanged = 0
     /// The number of titles that are kept, although the list no longer names them, because they are pinned.
-    package var pinned = 0
+    public var pinned = 0
     /// The number of titles that will be removed once every title that the list names is held whole.
-    package var waiting = 0
+    public var waiting = 0
     /// The number of unusable entries in the list. If there are any, nothing is removed.
-    package var unusable = 0
+    public var unusable = 0
     /// Why the feed may name more titles than were read; nil if it does not. If it is set, nothing is removed.
-    package var pageFailure: VaultError?
+    public var pageFailure: VaultError?
     /// Why the sync is incomplete; nil if it is complete.
     var failure: VaultError? { pageFailure ?? removals.lazy.compactMap(\.error).first }
     /// The faults of the feed that were repaired, each in a few words, such as `3 bare &`.
-    package var repairs: [String] = []
+    public var repairs: [String] = []
     /// Whether the feed has moved permanently since the previous run.
-    package var hasMoved = false
+    public var hasMoved = false
     /// The subscription after the sync.
-    package var subscription: Subscription
+    public var subscription: MediaSubscription
 }
 
-extension Subscription.Choices {
+extension MediaSubscription.Choices {
     /// The options for the downloads. No name is set, and each choice that this version does not recognize has its
     /// default.
-    package var options: DownloadOptions {
+    public var options: DownloadOptions {
         let usual = RenditionSelection()
         var options = DownloadOptions(
             selection: RenditionSelection(
@@ -112,17 +114,18 @@ extension ResourceNames {
 }
 
 /// Reads a feed from a local file that the operator named.
-package enum FeedFile {
+public enum FeedFile {
     /// Returns whether a file's bytes are a feed rather than a list with one title on each line.
-    package static func begins(_ bytes: [UInt8]) -> Bool { Feed.begins(bytes) }
+    public static func begins(_ bytes: [UInt8]) -> Bool { Feed.begins(bytes) }
 
     /// Returns the entries of a feed. Each URL in it must be absolute.
     ///
     /// - Parameters:
+    ///   - bytes: the bytes of the file.
     ///   - newest: the number of entries wanted; nil for all.
     /// - Returns: the entries, the number of unusable entries, and the faults that were repaired.
     /// - Throws: ``VaultError`` with code `invalidArgument` if the feed cannot be read.
-    package static func read(
+    public static func read(
         _ bytes: [UInt8], newest: Int?
     ) throws -> (entries: [SyncEntry], unusable: Int, repairs: [String]) {
         do throws(FeedError) {

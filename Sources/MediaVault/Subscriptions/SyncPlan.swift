@@ -46,7 +46,7 @@ struct SyncPlan: Hashable, Sendable {
     ///   - others: all other subscriptions.
     ///   - goneTitles: how to treat titles that the list no longer names.
     init(
-        wanted: [TitleID], held: [TitleID: Held], subscription: Subscription, others: [Subscription],
+        wanted: [TitleID], held: [TitleID: Held], subscription: MediaSubscription, others: [MediaSubscription],
         goneTitles: Gone
     ) {
         let (names, former) = (Set(wanted), subscription.brought)
@@ -103,7 +103,7 @@ enum SyncSchedule {
     }
 
     /// Returns the subscriptions that are due.
-    static func due(_ subscriptions: [Subscription], at now: Int64) -> [Subscription] {
+    static func due(_ subscriptions: [MediaSubscription], at now: Int64) -> [MediaSubscription] {
         subscriptions.filter { subscription in
             guard let interval = subscription.choices.interval, !subscription.isGone else { return false }
             guard let next = subscription.nextRun else { return true }

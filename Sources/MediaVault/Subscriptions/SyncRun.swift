@@ -1,5 +1,5 @@
 import VaultCache
-package import VaultModel
+public import VaultModel
 import VaultStorage
 
 // Runs of subscriptions, which fetch the titles that a list names, and remove those that it no longer names.
@@ -13,7 +13,7 @@ extension Subscriptions {
     ///   - queues: whether to add the titles to the download queue before the run counts as done.
     ///   - isDryRun: whether to change nothing.
     /// - Throws: ``VaultError`` if the feed cannot be read, or names no title, in which case nothing is removed.
-    package func sync(
+    public func sync(
         _ id: String, _ given: SyncList? = nil, queues: Bool = false, isDryRun: Bool = false
     ) async throws -> SyncReport {
         try store.requireOwner(to: "syncs subscriptions")
@@ -29,8 +29,8 @@ extension Subscriptions {
     ///
     /// - Throws: the errors of ``sync(_:_:queues:isDryRun:)`` and ``add(_:_:tries:)``; also ``VaultError`` with
     ///   code `invalidArgument` if the source has a subscription with a schedule.
-    package func sync(
-        _ source: Subscription.Source, _ choices: Subscription.Choices, _ given: SyncList? = nil,
+    public func sync(
+        _ source: MediaSubscription.Source, _ choices: MediaSubscription.Choices, _ given: SyncList? = nil,
         queues: Bool = false, isDryRun: Bool = false
     ) async throws -> SyncReport {
         try store.requireOwner(to: "syncs subscriptions")
@@ -49,7 +49,7 @@ extension Subscriptions {
     }
 
     /// Returns the titles that a subscription's source names now. Reading a feed may take a while, so no lock is held.
-    func list(of subscription: Subscription, _ given: SyncList?) async -> Result<SyncList, any Error> {
+    func list(of subscription: MediaSubscription, _ given: SyncList?) async -> Result<SyncList, any Error> {
         if let given { return .success(given) }
         do {
             guard case .feed(let text) = subscription.source else {
@@ -65,7 +65,7 @@ extension Subscriptions {
     }
 
     func run(
-        _ given: Subscription, _ list: Result<SyncList, any Error>, queues: Bool, _ isDryRun: Bool
+        _ given: MediaSubscription, _ list: Result<SyncList, any Error>, queues: Bool, _ isDryRun: Bool
     ) async throws -> SyncReport {
         var subscription = given
         subscription.lastRun = store.index.now()
@@ -103,8 +103,8 @@ extension Subscriptions {
     }
 
     /// Records how a run ended, and when the subscription's next run is due.
-    private func schedule(_ subscription: inout Subscription, after error: VaultError?) {
-        subscription.failure = error.map { Subscription.Failure(code: $0.code.description, message: $0.message) }
+    private func schedule(_ subscription: inout MediaSubscription, after error: VaultError?) {
+        subscription.failure = error.map { MediaSubscription.Failure(code: $0.code.description, message: $0.message) }
         subscription.failures = error == nil ? 0 : subscription.failures + 1
         subscription.nextRun = subscription.choices.interval.map {
             SyncSchedule.next(

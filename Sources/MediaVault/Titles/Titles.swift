@@ -30,14 +30,17 @@ public struct Titles: Sendable {
     }
 
     /// Returns a summary of what the vault holds of the resource with this id; nil if the vault does not have it.
-    package func summary(of id: ResourceID) async throws -> ResourceSummary? {
+    public func summary(of id: ResourceID) async throws -> ResourceSummary? {
         let store = store
         return try await pool.run { try store.summary(of: id) }
     }
 
     /// Returns a page of at most `limit` resources after a given one, without the parts of titles.
-    package func page(after last: ResourceID?, limit: Int) async throws -> ResourcePage {
-        let store = store
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the limit is not positive; `storage` if the index cannot
+    ///   be read.
+    public func page(after last: ResourceID?, limit: Int) async throws -> ResourcePage {
+        let (store, limit) = (store, try PageLimit.checked(limit))
         return try await pool.run {
             let rows = try store.index.resources.page(after: last, limit: limit, parts: false)
             let known = rows.compactMap(\.resource)
@@ -77,7 +80,7 @@ public struct Titles: Sendable {
     }
 
     /// Returns the id of a title, whether or not the title is held.
-    package func titleID(of reference: MediaReference) async throws -> TitleID {
+    public func titleID(of reference: MediaReference) async throws -> TitleID {
         if let id = reference.titleID { return id }
         let id = try await loaders.name(reference).id
         let store = store
@@ -85,22 +88,22 @@ public struct Titles: Sendable {
     }
 
     /// Returns the title id of a resource, even if the resource was removed.
-    package func titleID(of id: ResourceID) async throws -> TitleID {
+    public func titleID(of id: ResourceID) async throws -> TitleID {
         let store = store
         return try await pool.run { try store.index.titleIDs.id(of: id) }
     }
 
     /// Returns a resource's id in this vault.
-    package func id(of reference: MediaReference) async throws -> ResourceID { try await loaders.name(reference).id }
+    public func id(of reference: MediaReference) async throws -> ResourceID { try await loaders.name(reference).id }
 
     /// Returns the titles to which a resource belongs as a part; the resource itself if it is a title, or part of none.
-    package func containing(_ id: ResourceID) async throws -> [ResourceID] {
+    public func containing(_ id: ResourceID) async throws -> [ResourceID] {
         let store = store
         return try await pool.run { try store.index.titles.named(for: id) }
     }
 
     /// Returns whether the vault has a title with this id.
-    package func hasTitle(_ id: TitleID) async throws -> Bool {
+    public func hasTitle(_ id: TitleID) async throws -> Bool {
         let store = store
         return try await pool.run { try !store.index.titleIDs.resources(id).isEmpty }
     }
@@ -263,7 +266,7 @@ public struct Titles: Sendable {
     }
 
     /// Returns the mode in force for a resource.
-    package func modeInForce(for reference: MediaReference) async -> VaultMode {
+    public func modeInForce(for reference: MediaReference) async -> VaultMode {
         VaultMode.inForce(vault: loaders.environment.mode.current, own: (try? await mode(of: reference)) ?? nil)
     }
 

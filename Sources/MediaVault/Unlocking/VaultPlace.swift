@@ -46,7 +46,7 @@ extension VaultPlace {
     /// Checks that no other process owns the vault, as far as the vault's lock can be opened. This needs no key.
     ///
     /// - Throws: ``VaultError`` with code `owned`, whose message names the owner's process.
-    package func requireNoOwner() async throws {
+    public func requireNoOwner() async throws {
         try await BlockingPool.shared.run {
             // Only a vault has a lock file; none must be created in any other folder.
             guard PosixFileSystem().exists(folder + "/lock") else { return }

@@ -38,8 +38,9 @@ public final class Vault: Sendable {
     /// Keeps the vault within its limits.
     let quota: QuotaEnforcer
     let joiner: SegmentJoiner
-    /// The download queue, which runs once a service has started it.
-    package let downloads: DownloadQueue
+    /// The download queue. Every owner can change it; its downloads run once ``DownloadQueue/start()`` was called, as a
+    /// service does.
+    public let queue: DownloadQueue
     /// Runs the subscriptions, once a service has started the clock.
     let subscriptionClock = SubscriptionClock()
     /// Serves manifests to players.
@@ -57,7 +58,7 @@ public final class Vault: Sendable {
     public static let version = "0.1.0"
 
     /// The time on this vault's wall clock, in seconds since 1970. The service uses the same clock.
-    package var now: Int64 { store.index.now() }
+    public var now: Int64 { store.index.now() }
 
     private init(store: VaultStore, keyringFile: String, options: VaultOptions, isUnlockOnVaultDisk: Bool) {
         self.store = store
@@ -104,7 +105,7 @@ public final class Vault: Sendable {
         let tasks = BackgroundTasks()
         backgroundTasks = tasks
         let queue = DownloadQueue(loaders, feedPictures)
-        downloads = queue
+        self.queue = queue
         store.onRestore.withLock { onRestore in
             // The references are weak, because these objects retain the store.
             onRestore = { [weak grants, weak shared, weak network, weak queue, weak store] in
@@ -119,7 +120,7 @@ public final class Vault: Sendable {
         manifests = ManifestPlayback(loaders)
         keys = KeyAdministration(
             KeyOperationEnvironment(
-                loaders: loaders, downloads: downloads, subscriptionChanges: subscriptionClock.changing,
+                loaders: loaders, downloads: queue, subscriptionChanges: subscriptionClock.changing,
                 log: AuditLog(of: store, at: KeyringPlace(keyringFile, fileSystem: store.fileSystem)), tasks: tasks))
     }
 
@@ -127,7 +128,7 @@ public final class Vault: Sendable {
 
     /// The titles, and all other resources.
     public var titles: Titles {
-        Titles(loaders: loaders, downloads: downloads, pictures: pictures, backgroundTasks: backgroundTasks)
+        Titles(loaders: loaders, downloads: queue, pictures: pictures, backgroundTasks: backgroundTasks)
     }
     /// The tokens, playback links and sessions.
     public var access: AccessGrants {
@@ -135,23 +136,23 @@ public final class Vault: Sendable {
     }
     /// The settings.
     public var settings: SettingsAdministration {
-        SettingsAdministration(loaders: loaders, downloads: downloads, quota: quota, network: network)
+        SettingsAdministration(loaders: loaders, downloads: queue, quota: quota, network: network)
     }
     /// The space that the vault takes.
     public var space: StorageSpace { StorageSpace(quota: quota, store: store, pool: pool) }
     /// Checks of bytes and titles.
     public var checks: VaultChecks {
         VaultChecks(
-            loaders: loaders, downloads: downloads, space: space, access: access, backgroundTasks: backgroundTasks)
+            loaders: loaders, downloads: queue, space: space, access: access, backgroundTasks: backgroundTasks)
     }
     /// Imports and exports.
     public var transfer: FileTransfer { FileTransfer(titles: titles, backgroundTasks: backgroundTasks) }
     /// The subscriptions to lists of titles.
-    package var subscriptions: Subscriptions {
-        Subscriptions(titles: titles, downloads: downloads, clock: subscriptionClock)
+    public var subscriptions: Subscriptions {
+        Subscriptions(titles: titles, downloads: queue, clock: subscriptionClock)
     }
     /// Playback through links.
-    package var playback: Playback {
+    public var playback: Playback {
         Playback(
             titles: titles, tokens: tokens, viewers: viewers, manifests: manifests, accessTimes: accessTimes)
     }
@@ -201,7 +202,7 @@ public final class Vault: Sendable {
         upkeep?.cancel()
         await upkeep?.value
         await subscriptionClock.end()
-        await downloads.end()
+        await queue.end()
         await backgroundTasks.end()
         await loaders.endImports(because: VaultError.vaultClosed)
         await keys.lock.end()
@@ -238,7 +239,7 @@ public final class Vault: Sendable {
     private func forgetRecords() {
         grants.forget()
         viewers.forget()
-        downloads.forget()
+        queue.forget()
         network.forget()
         loaders.environment.names.forget()
         loaders.answers.forget()
@@ -246,16 +247,16 @@ public final class Vault: Sendable {
     }
 
     /// Closes the vault, and records that a user asked for its keys to be wiped.
-    package func lock() async {
+    public func lock() async {
         wasLocked.withLock { $0 = true }
         await close()
     }
 
     /// Whether ``lock()`` was called.
-    package var isLocked: Bool { wasLocked.withLock(\.self) }
+    public var isLocked: Bool { wasLocked.withLock(\.self) }
 
     /// Whether ``destroy(vaultID:)`` has destroyed the vault.
-    package var isDestroyed: Bool { wasDestroyed.withLock(\.self) }
+    public var isDestroyed: Bool { wasDestroyed.withLock(\.self) }
 
     /// Makes the whole vault permanently unreadable.
     ///
@@ -279,7 +280,7 @@ public final class Vault: Sendable {
     /// Checks that this process owns the vault.
     ///
     /// - Throws: ``VaultError`` with code `owned` if this process does not own the vault.
-    package func requireOwner(to act: String) throws { try store.requireOwner(to: act) }
+    public func requireOwner(to act: String) throws { try store.requireOwner(to: act) }
 
     // MARK: Reading
 

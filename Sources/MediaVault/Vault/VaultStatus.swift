@@ -37,7 +37,7 @@ public struct VaultStatus: Hashable, Sendable {
     /// Whether the secret that unlocks the vault is on the vault's own disk, so that a stolen disk can be opened.
     public let isUnlockOnVaultDisk: Bool
     /// The number of entries in each state of the download queue.
-    package let downloads: DownloadCounts
+    public let downloads: DownloadCounts
 }
 
 extension Vault {
@@ -47,7 +47,7 @@ extension Vault {
         let rests = isUnlockOnVaultDisk
         let failure = quota.failure
         let limits = try await quota.limitsInForce()
-        let queue = try await downloads.counts()
+        let counts = try await queue.counts()
         return try await pool.run {
             let totals = try store.index.resources.totals()
             let used = try store.bytesUsed()
@@ -59,12 +59,12 @@ extension Vault {
                 unlockMethod: store.keyring.unlockedBy.rawValue, used: used, limits: limits,
                 passedThrough: store.work.passedThrough.total, evicted: store.quota.evictions.bytes,
                 storeFailure: failure,
-                isUnlockOnVaultDisk: rests, downloads: queue)
+                isUnlockOnVaultDisk: rests, downloads: counts)
         }
     }
 
     /// Whether this process may change the vault. If it only reads the vault, it stores nothing.
-    package var isOwner: Bool { store.isOwner }
+    public var isOwner: Bool { store.isOwner }
 
     /// The amount of work done since the vault was opened.
     package var work: VaultWork {

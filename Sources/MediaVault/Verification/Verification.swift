@@ -31,7 +31,7 @@ public struct VerifyOptions: Hashable, Codable, Sendable {
     /// Checks that the options are valid.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if an option is invalid.
-    package func check(isOwner: Bool) throws {
+    public func check(isOwner: Bool) throws {
         guard isOwner || !repairs else {
             throw VaultError(.invalidArgument, "a reader cannot repair; open the vault as its owner")
         }

@@ -32,7 +32,7 @@ extension Viewers {
 
     /// Shares titles, or stops sharing them.
     @discardableResult
-    package func share(_ titles: [TitleID], with viewer: ViewerID?, isShared: Bool) async throws -> Int {
+    public func share(_ titles: [TitleID], with viewer: ViewerID?, isShared: Bool) async throws -> Int {
         try store.requireOwner(to: "shares titles")
         return try await pool.run { [self] in
             try followResources()
@@ -97,12 +97,12 @@ extension Viewers {
     }
 
     /// Returns the titles that are individually shared with a viewer.
-    package func shares(with viewer: ViewerID) -> Set<TitleID> {
+    public func shares(with viewer: ViewerID) -> Set<TitleID> {
         state.withLock { Set($0.shares.filter { $0.value.viewers.contains(viewer) }.keys) }
     }
 
     /// Returns the titles that are individually shared with a viewer; nil if every title is shared with them.
-    package func titles(sharedWith viewer: ViewerID) -> Set<TitleID>? {
+    public func titles(sharedWith viewer: ViewerID) -> Set<TitleID>? {
         state.withLock { state in
             guard state.viewers[viewer]?.sharesAll != true else { return nil }
             return Set(state.shares.filter { $0.value.viewers.contains(viewer) }.keys)
@@ -112,7 +112,7 @@ extension Viewers {
     /// Returns summaries of the titles that are shared with a viewer, in no meaningful order.
     ///
     /// Titles whose rows do not open are left out.
-    package func summaries(sharedWith viewer: ViewerID) async throws -> [ResourceSummary] {
+    public func summaries(sharedWith viewer: ViewerID) async throws -> [ResourceSummary] {
         let resources = try await pool.run { [self] in
             try followResources()
             return state.withLock { state -> [ResourceID]? in

@@ -58,16 +58,16 @@ struct SyncChoices: ParsableArguments {
     var anyType = false
 
     func validate() throws {
-        guard Subscription.Choices.counts.contains(newest ?? 1) else {
-            throw ValidationError("--newest must be between 1 and \(Subscription.Choices.counts.upperBound)")
+        guard MediaSubscription.Choices.counts.contains(newest ?? 1) else {
+            throw ValidationError("--newest must be between 1 and \(MediaSubscription.Choices.counts.upperBound)")
         }
     }
 
     /// Returns the choices that the options state.
     ///
     /// - Parameter interval: the number of seconds between a service's runs; nil to run only by hand.
-    func choices(every interval: Int64?) -> Subscription.Choices {
-        var choices = Subscription.Choices()
+    func choices(every interval: Int64?) -> MediaSubscription.Choices {
+        var choices = MediaSubscription.Choices()
         (choices.name, choices.newest, choices.interval) = (name, newest, interval)
         (choices.keepsGone, choices.usesContentIDs, choices.takesAnyType) = (keep, contentIDs, anyType)
         (choices.video, choices.audio, choices.subtitles) = (video.rawValue, audio.rawValue, subtitles.rawValue)
@@ -149,7 +149,7 @@ struct SyncAddCommand: AsyncParsableCommand {
 
     func run() async throws {
         let interval = try AgeArgument.parse(every, "--every")
-        guard Subscription.Choices.intervals.contains(interval) else {
+        guard MediaSubscription.Choices.intervals.contains(interval) else {
             throw UsageError("--every must be between 5m and 365d")
         }
         guard url.contains("://") else {

@@ -4,7 +4,7 @@ import VaultService
 
 /// The list that an argument of `sync` names, which is either a feed, named by its URL, or a file.
 struct SyncSource: Sendable {
-    let source: Subscription.Source
+    let source: MediaSubscription.Source
     /// The file's contents; nil for a feed.
     let file: File?
 

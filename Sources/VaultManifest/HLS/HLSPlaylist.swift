@@ -10,11 +10,11 @@ package import VaultModel
 /// Three things that could make a player bypass the vault are removed or refused: content steering and lists of
 /// interstitial assets, whose responses name further hosts, and tags within other lines, which some players recognize.
 package struct HLSPlaylist: Sendable {
-    private let bytes: [UInt8]
-    private(set) var edits: [HLSEdit]
-    private(set) var entries: [HLSEntry]
+    let bytes: [UInt8]
+    var edits: [HLSEdit]
+    var entries: [HLSEntry]
     private let facts: HLSProperties
-    private let variables: HLSVariables
+    let variables: HLSVariables
     /// The number of bytes that parsing read, counting repeated reads.
     package let work: Int
 
@@ -103,55 +103,4 @@ package struct HLSPlaylist: Sendable {
 
     /// The title's name, from `#PLAYLIST` or from session data whose id ends in `.title`, cut to 200 characters.
     package var title: String? { facts.title }
-
-    /// Returns the playlist's bytes with its URIs replaced; see ``Manifest/rewritten(hidesNames:_:)``.
-    package func rewritten(_ link: (ManifestReference) throws -> String?) rethrows -> [UInt8] {
-        try written { try $0.text(link) }
-    }
-
-    /// Returns the playlist's bytes with a text written for each edit. A nil text keeps the existing bytes.
-    func written(_ text: (HLSEdit) throws -> String?) rethrows -> [UInt8] {
-        var result: [UInt8] = []
-        result.reserveCapacity(bytes.count + edits.count * 64)
-        var position = 0
-        for edit in edits {
-            result += bytes[position..<edit.span.lowerBound]
-            position = edit.span.upperBound
-            if let text = try text(edit) { result += text.utf8 } else { result += bytes[edit.span] }
-        }
-        result += bytes[position...]
-        return result
-    }
-
-    /// Returns the playlist with only what a player needs; see ``Manifest/sanitized(_:)``.
-    func sanitized(_ traces: OriginTraces) -> HLSPlaylist {
-        keeping(entries, HLSSanitizer(bytes, written: edits.lazy.map(\.span), variables, traces).edits)
-    }
-
-    /// Returns the playlist with only the given entries, and without the bytes in `cuts`.
-    func keeping(_ kept: [HLSEntry], without cuts: [Range<Int>]) -> HLSPlaylist {
-        let cuts = cuts.map { HLSEdit($0, .text("")) }
-        return keeping(kept, cuts.sorted { $0.span.lowerBound < $1.span.lowerBound })
-    }
-
-    /// Returns the playlist with only the given entries, and with further edits, which must be in order.
-    private func keeping(_ kept: [HLSEntry], _ more: [HLSEdit]) -> HLSPlaylist {
-        var playlist = self
-        playlist.entries = kept
-        playlist.edits = []
-        var more = more[...]
-        for edit in edits {
-            while let new = more.first, new.span.upperBound <= edit.span.lowerBound {
-                playlist.edits.append(new)
-                more.removeFirst()
-            }
-            // A cut replaces any edit within it.
-            if let new = more.first, new.span.contains(edit.span.lowerBound) { continue }
-            playlist.edits.append(edit)
-            // An edit of a whole line replaces any cut within it.
-            while let new = more.first, new.span.lowerBound < edit.span.upperBound { more.removeFirst() }
-        }
-        playlist.edits += more
-        return playlist
-    }
 }

@@ -10,7 +10,7 @@ struct CoverResponder: Sendable {
     /// Returns or sets the cover of the title named in the path.
     func respond(to asked: APIRequest, _ request: Request, _ context: ServiceContext) async throws -> Response {
         if request.method == .put, let title = asked.pathID {
-            if try await vault.downloads.reference(ofQueued: title) == nil {
+            if try await vault.queue.reference(ofQueued: title) == nil {
                 // The title is looked up before the picture is read, so that a request for an unknown title fails
                 // first.
                 _ = try await asked.reference(in: vault)

@@ -11,7 +11,7 @@ struct DownloadResponder: Sendable {
 
     init(vault: LocalVault) {
         self.vault = vault
-        vault.vault.downloads.listenForForgetting { [weak registry] in registry?.forgetEnded(of: $0) }
+        vault.vault.queue.listenForForgetting { [weak registry] in registry?.forgetEnded(of: $0) }
     }
 
     /// Starts, ends or lists downloads.
@@ -69,7 +69,7 @@ struct DownloadResponder: Sendable {
         }
         let wasAttended = registry.end(id)
         do {
-            _ = try await vault.vault.downloads.change(.cancel, of: .titles([id]))
+            _ = try await vault.vault.queue.change(.cancel, of: .titles([id]))
         } catch let error as VaultError where error.code == .notHeld && wasAttended {
             // The title was not in the queue, but a download that a client waited for has been ended.
         }

@@ -171,10 +171,10 @@ final class EventAccumulator: Sendable {
         listener = downloads.listen { waking.yield() }
         // A change may mean that the client's token has been revoked.
         grantListeners = vault.access.listenToGrants { waking.yield() }
-        queueListener = vault.downloads.listen { waking.yield() }
+        queueListener = vault.queue.listen { waking.yield() }
         // A change may mean that other titles are now shared with the client.
         viewerListener = vault.viewers.listen { waking.yield() }
-        let (known, queue) = (downloads.changes(since: 0), vault.downloads.running)
+        let (known, queue) = (downloads.changes(since: 0), vault.queue.running)
         let running = known.downloads.filter { $0.state == .running } + queue.downloads.map(DownloadDocument.init)
         state = Locked(State(running: running, revision: known.revision, queueRevision: queue.revision))
         helpers = Locked([])
@@ -196,7 +196,7 @@ final class EventAccumulator: Sendable {
     deinit {
         downloads.stopListening(listener)
         vault.access.stopListeningToGrants(grantListeners)
-        vault.downloads.stopListening(queueListener)
+        vault.queue.stopListening(queueListener)
         vault.viewers.stopListening(viewerListener)
         for helper in helpers.withLock(\.self) { helper.cancel() }
     }
@@ -218,7 +218,7 @@ final class EventAccumulator: Sendable {
     private func take() -> Batch {
         state.withLock { state in
             let (attended, revision) = downloads.changes(since: state.revision)
-            let queue = vault.downloads.changes(since: state.queueRevision, limit: Self.maxQueued)
+            let queue = vault.queue.changes(since: state.queueRevision, limit: Self.maxQueued)
             let changed = attended + (queue.downloads ?? []).map(DownloadDocument.init)
             let told = state.running.filter { was in
                 !changed.contains { $0.id == was.id && $0.queued == was.queued }

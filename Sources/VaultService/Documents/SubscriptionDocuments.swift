@@ -29,7 +29,7 @@ package struct SubscriptionDocument: Codable, Hashable, Sendable {
     /// Whether the feed is gone permanently, so that services no longer request it.
     package let gone: Bool
 
-    init(_ subscription: Subscription) {
+    init(_ subscription: MediaSubscription) {
         let choices = subscription.choices
         (id, name, titles) = (subscription.shortID, subscription.shownName, subscription.wanted.count)
         switch subscription.source {
@@ -73,7 +73,7 @@ package struct SubscriptionOrder: Codable, Sendable {
     /// Whether to add a new subscription without first reading its source.
     let untried: Bool?
 
-    package init(_ source: Subscription.Source, _ choices: Subscription.Choices, isUntried: Bool = false) {
+    package init(_ source: MediaSubscription.Source, _ choices: MediaSubscription.Choices, isUntried: Bool = false) {
         untried = isUntried ? true : nil
         switch source {
         case .feed(let url): (self.url, list) = (url, nil)
@@ -90,7 +90,7 @@ package struct SubscriptionOrder: Codable, Sendable {
 
     /// - Throws: ``VaultError`` with code `invalidArgument` unless the request has exactly one of `url` and `list`, or
     ///   if the name of the list is empty or too long.
-    package var source: Subscription.Source {
+    package var source: MediaSubscription.Source {
         get throws {
             switch (url, list) {
             case (let url?, nil): return .feed(url)
@@ -101,8 +101,8 @@ package struct SubscriptionOrder: Codable, Sendable {
         }
     }
 
-    package var choices: Subscription.Choices {
-        var choices = Subscription.Choices()
+    package var choices: MediaSubscription.Choices {
+        var choices = MediaSubscription.Choices()
         (choices.name, choices.newest, choices.interval) = (name, newest, every)
         choices.keepsGone = keep ?? false
         choices.usesContentIDs = contentIDs ?? false

@@ -126,12 +126,12 @@ extension LocalVault {
     package func queue(
         _ downloads: [(reference: MediaReference, options: DownloadOptions)], first: Bool
     ) async throws -> [DownloadDocument] {
-        try await vault.downloads.add(downloads, first: first).map(DownloadDocument.init)
+        try await vault.queue.add(downloads, first: first).map(DownloadDocument.init)
     }
 
     package func downloads(after: String?, limit: Int?) async throws -> DownloadsDocument {
         let cursor = try after.map { try Self.read($0, DownloadCursor.init) }
-        let queue = vault.downloads
+        let queue = vault.queue
         let page = try await queue.page(after: cursor, limit: Self.checked(limit))
         // The last page also contains the entries that have left the queue.
         let ended = page.next == nil ? queue.ended : []

@@ -103,7 +103,7 @@ extension Operations {
         package static let changeDownloads = Operation<DownloadChange, DownloadChangeDocument>(
             .patch, "downloads", scope: .admin
         ) { change, vault, _ in
-            DownloadChangeDocument(changed: try await vault.downloads.change(change.act, of: change.selection))
+            DownloadChangeDocument(changed: try await vault.queue.change(change.act, of: change.selection))
         }
     }
 }

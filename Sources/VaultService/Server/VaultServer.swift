@@ -108,7 +108,7 @@ package final class VaultServer: Sendable {
         do {
             try await log.loggingCounts {
                 try await watch.logging {
-                    api.vault.vault.downloads.start()
+                    api.vault.vault.queue.start()
                     watch.startSubscriptions()
                     let history = Task { [api, watch] in await api.activity.keepHistory(watch.logger) }
                     defer { history.cancel() }

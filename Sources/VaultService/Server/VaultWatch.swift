@@ -61,7 +61,7 @@ struct VaultWatch: Sendable {
         logger.notice(
             "the vault was unlocked", metadata: ["method": "\(unlocked.method)", "slot": .number(unlocked.slot)])
         let listener = vault.keys.listen { [logger] receipt in logger.log(LoggedEvent(receipt)) }
-        let failures = vault.downloads.listenForFailures { [logger, metrics] failed in
+        let failures = vault.queue.listenForFailures { [logger, metrics] failed in
             logger.log(LoggedEvent(failed))
             if failed.snapshot.state == .failed { metrics.failed(failed.error.code) }
             notifier.note(.failed(failed))
@@ -69,7 +69,7 @@ struct VaultWatch: Sendable {
         let damage = vault.checks.listenForDamage { notifier.note(.damaged($0)) }
         defer {
             vault.keys.stopListening(listener)
-            vault.downloads.stopListeningForFailures(failures)
+            vault.queue.stopListeningForFailures(failures)
             vault.checks.stopListeningForDamage(damage)
         }
         return try await body()

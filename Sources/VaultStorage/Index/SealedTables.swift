@@ -30,9 +30,9 @@ extension SealedTable {
     /// The feeds and lists of titles that the vault follows.
     static let subscriptions = SealedTable(
         name: "subscription", title: "subscriptions", statement: IndexSchema.subscription,
-        idByteCount: SubscriptionKind.byteCount, maxBytes: 1 << 20, maxCount: 2 * Subscription.maxCount,
+        idByteCount: SubscriptionKind.byteCount, maxBytes: 1 << 20, maxCount: 2 * MediaSubscription.maxCount,
         tooLarge: "the subscription has too many titles; want fewer of the newest",
-        isRecord: { id, members in SubscriptionID(bytes: id).flatMap { Subscription($0, members) } != nil })
+        isRecord: { id, members in SubscriptionID(bytes: id).flatMap { MediaSubscription($0, members) } != nil })
     static let viewers = SealedTable(
         name: "viewer", title: "viewers", statement: IndexSchema.viewer, idByteCount: ViewerKind.byteCount,
         maxBytes: 16 << 10, maxCount: 2 * Viewer.maxCount, isSecret: true,

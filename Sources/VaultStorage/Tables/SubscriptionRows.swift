@@ -8,7 +8,7 @@ package struct SubscriptionRows {
     let store: VaultStore
 
     /// Returns the subscriptions, the oldest first, and the number of rows that do not open.
-    package func all() throws -> (subscriptions: [Subscription], damaged: Int) {
+    package func all() throws -> (subscriptions: [MediaSubscription], damaged: Int) {
         try store.index.read { db in
             guard try SealedTable.subscriptions.exists(db) else { return ([], 0) }
             let (found, damaged) = try Self.all(store.index.recordKeys(db), db)
@@ -16,14 +16,15 @@ package struct SubscriptionRows {
         }
     }
 
-    private static func all(_ keys: RecordKeys, _ db: Database) throws -> (found: [Subscription], unreadable: Int) {
+    private static func all(_ keys: RecordKeys, _ db: Database) throws -> (found: [MediaSubscription], unreadable: Int)
+    {
         try SealedTable.subscriptions.records(keys, db) { id, members in
-            SubscriptionID(bytes: id).flatMap { Subscription($0, members) }
+            SubscriptionID(bytes: id).flatMap { MediaSubscription($0, members) }
         }
     }
 
     /// Writes a subscription durably.
-    package func write(_ subscription: Subscription) throws {
+    package func write(_ subscription: MediaSubscription) throws {
         try store.mutate { index, db in
             try SealedTable.subscriptions.write(
                 subscription.record, of: subscription.id.bytes, index.recordKeys(db), db)

@@ -27,29 +27,29 @@ struct DownloadQueueTests {
     }
 
     private func states(_ vault: Vault) async throws -> [DownloadSnapshot.State] {
-        try await vault.downloads.page(limit: 100).downloads.map(\.state)
+        try await vault.queue.page(limit: 100).downloads.map(\.state)
     }
 
     @Test("What was queued by one owner is fetched by the next one that runs the queue, and leaves it")
     func restart() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         let first = try await fixture.open()
-        let queued = try await first.downloads.add([order(fixture, "a"), order(fixture, "b")])
+        let queued = try await first.queue.add([order(fixture, "a"), order(fixture, "b")])
         #expect(queued.map(\.state) == [.waiting, .waiting])
         await first.close()
         #expect(fixture.origin.exchanges.isEmpty, "a queue that was not started fetches nothing")
         let vault = try await fixture.open()
-        #expect(try await vault.downloads.counts() == DownloadCounts(waiting: 2))
-        vault.downloads.start()
-        try await vault.downloads.wait { try await $0.counts() == DownloadCounts() }
+        #expect(try await vault.queue.counts() == DownloadCounts(waiting: 2))
+        vault.queue.start()
+        try await vault.queue.wait { try await $0.counts() == DownloadCounts() }
         for (name, entry) in zip(["a", "b"], queued) {
             let summary = try await vault.titles.summary(of: fixture.origin.url("/\(name)"))
             #expect(summary?.isComplete == true && summary?.id == entry.title && summary?.resourceClass == "download")
         }
-        #expect(vault.downloads.ended.map(\.state) == [.done, .done])
+        #expect(vault.queue.ended.map(\.state) == [.done, .done])
         await vault.close()
         let again = try await fixture.open(.reader)
-        #expect(try await again.downloads.counts() == DownloadCounts())
+        #expect(try await again.queue.counts() == DownloadCounts())
         await again.close()
         #expect(fixture.bytesSent == 2 * length)
     }
@@ -59,16 +59,16 @@ struct DownloadQueueTests {
         let gate = Gate()
         let fixture = try await held(by: gate, at: 200_000)
         let first = try await fixture.open()
-        first.downloads.start()
-        try await first.downloads.add([order(fixture, "a")])
+        first.queue.start()
+        try await first.queue.add([order(fixture, "a")])
         try await first.waitUntilFetched(200_000)
         #expect(try await states(first) == [.running])
         await first.close()
         gate.open()
         fixture.origin.answer { [resource = fixture.resource] in resource.answer(to: $0) }
         let vault = try await fixture.open()
-        vault.downloads.start()
-        try await vault.downloads.wait { try await $0.counts() == DownloadCounts() }
+        vault.queue.start()
+        try await vault.queue.wait { try await $0.counts() == DownloadCounts() }
         #expect(try await vault.status().bytesFetched == length)
         await vault.close()
     }
@@ -78,20 +78,20 @@ struct DownloadQueueTests {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         fixture.origin.answer { _ in ScriptedAnswer(404, fields: ["Content-Length": "0"]) }
         let vault = try await fixture.open()
-        let twice = try await vault.downloads.add([order(fixture, "a"), order(fixture, "a"), order(fixture, "b")])
+        let twice = try await vault.queue.add([order(fixture, "a"), order(fixture, "a"), order(fixture, "b")])
         #expect(twice.count == 3 && twice[0].download == twice[1].download && twice[2].download != twice[0].download)
-        vault.downloads.start()
-        try await vault.downloads.wait { try await $0.counts() == DownloadCounts(failed: 2) }
-        let failed = try await vault.downloads.page(limit: 9).downloads
+        vault.queue.start()
+        try await vault.queue.wait { try await $0.counts() == DownloadCounts(failed: 2) }
+        let failed = try await vault.queue.page(limit: 9).downloads
         #expect(failed.allSatisfy { $0.failure?.code == .refused && $0.failure?.originStatus == 404 })
         fixture.origin.answer { [resource = fixture.resource] in resource.answer(to: $0) }
-        let again = try await vault.downloads.add([order(fixture, "a")])
+        let again = try await vault.queue.add([order(fixture, "a")])
         #expect(again.map(\.download) == [twice[0].download] && again[0].failure == nil)
-        try await vault.downloads.wait { try await $0.counts() == DownloadCounts(failed: 1) }
-        #expect(try await vault.downloads.change(.retry, of: .titles([twice[2].title])) == 1)
-        try await vault.downloads.wait { try await $0.counts() == DownloadCounts() }
+        try await vault.queue.wait { try await $0.counts() == DownloadCounts(failed: 1) }
+        #expect(try await vault.queue.change(.retry, of: .titles([twice[2].title])) == 1)
+        try await vault.queue.wait { try await $0.counts() == DownloadCounts() }
         let held = try await vault.titles.reference(of: twice[0].title)
-        let byID = try await vault.downloads.add([(held, DownloadOptions())])
+        let byID = try await vault.queue.add([(held, DownloadOptions())])
         #expect(byID.first?.title == twice[0].title)
         await vault.close()
     }
@@ -101,26 +101,26 @@ struct DownloadQueueTests {
         let gate = Gate()
         let fixture = try await held(by: gate, at: 100_000)
         let vault = try await fixture.open()
-        vault.downloads.start()
-        let title = try #require(try await vault.downloads.add([order(fixture, "a")]).first?.title)
+        vault.queue.start()
+        let title = try #require(try await vault.queue.add([order(fixture, "a")]).first?.title)
         await fixture.origin.wait { $0.first?.phase == .held }
         try await vault.waitUntilFetched(100_000)
-        #expect(try await vault.downloads.change(.pause, of: .titles([title])) == 1)
+        #expect(try await vault.queue.change(.pause, of: .titles([title])) == 1)
         await fixture.origin.wait { $0.first?.phase == .abandoned }
         #expect(try await states(vault) == [.paused])
-        #expect(try await vault.downloads.change(.pause, of: .all) == 0, "it is paused already")
-        #expect(try await vault.downloads.change(.resume, of: .all) == 1)
+        #expect(try await vault.queue.change(.pause, of: .all) == 0, "it is paused already")
+        #expect(try await vault.queue.change(.resume, of: .all) == 1)
         await fixture.origin.wait { $0.count == 2 && $0[1].phase == .held }
         try await vault.waitUntilFetched(200_000)
-        #expect(try await vault.downloads.change(.cancel, of: .titles([title])) == 1)
+        #expect(try await vault.queue.change(.cancel, of: .titles([title])) == 1)
         await fixture.origin.wait { $0[1].phase == .abandoned }
-        #expect(try await vault.downloads.counts() == DownloadCounts())
-        #expect(vault.downloads.ended.map(\.state) == [.ended])
+        #expect(try await vault.queue.counts() == DownloadCounts())
+        #expect(vault.queue.ended.map(\.state) == [.ended])
         while try await vault.titles.summary(of: fixture.origin.url("/a"))?.bytes != 200_000 {
             try await Task.sleep(for: .milliseconds(5))
         }
         let unknown = await #expect(throws: VaultError.self) {
-            _ = try await vault.downloads.change(.cancel, of: .titles([title]))
+            _ = try await vault.queue.change(.cancel, of: .titles([title]))
         }
         #expect(unknown?.code == .notHeld)
         await vault.close()
@@ -130,15 +130,15 @@ struct DownloadQueueTests {
     func pausedAgain() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         let first = try await fixture.open()
-        try await first.downloads.add([order(fixture, "a"), order(fixture, "b")])
-        _ = try await first.downloads.change(.pause, of: .all)
+        try await first.queue.add([order(fixture, "a"), order(fixture, "b")])
+        _ = try await first.queue.change(.pause, of: .all)
         await first.close()
         let vault = try await fixture.open()
         #expect(try await states(vault) == [.paused, .paused])
-        let again = try await vault.downloads.add([order(fixture, "b")])
+        let again = try await vault.queue.add([order(fixture, "b")])
         #expect(again.map(\.state) == [.waiting])
-        vault.downloads.start()
-        try await vault.downloads.wait { try await $0.counts() == DownloadCounts(paused: 1) }
+        vault.queue.start()
+        try await vault.queue.wait { try await $0.counts() == DownloadCounts(paused: 1) }
         #expect(!fixture.origin.exchanges.contains { $0.request.target == "/a" })
         await vault.close()
     }
@@ -148,11 +148,11 @@ struct DownloadQueueTests {
         let gate = Gate()
         let fixture = try await held(by: gate, at: 100_000)
         let vault = try await fixture.open()
-        vault.downloads.start()
-        try await vault.downloads.add([order(fixture, "a")])
+        vault.queue.start()
+        try await vault.queue.add([order(fixture, "a")])
         await fixture.origin.wait { $0.first?.phase == .held }
         _ = try await vault.destroy(vaultID: vault.status().vaultID)
-        let (running, listed) = vault.downloads.state.withLock { ($0.running.count, $0.list?.count) }
+        let (running, listed) = vault.queue.state.withLock { ($0.running.count, $0.list?.count) }
         #expect(running == 0 && listed == 0)
         #expect(fixture.origin.exchanges.count == 1)
     }
@@ -161,20 +161,20 @@ struct DownloadQueueTests {
     func moved() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         let vault = try await fixture.open()
-        let queued = try await vault.downloads.add(["a", "b", "c", "d"].map { order(fixture, $0) })
+        let queued = try await vault.queue.add(["a", "b", "c", "d"].map { order(fixture, $0) })
         func names() async throws -> String {
-            try await vault.downloads.page(limit: 9).downloads.map { String($0.url.suffix(1)) }.joined()
+            try await vault.queue.page(limit: 9).downloads.map { String($0.url.suffix(1)) }.joined()
         }
         #expect(try await names() == "abcd")
-        _ = try await vault.downloads.change(.first, of: .titles([queued[3].title, queued[2].title]))
+        _ = try await vault.queue.change(.first, of: .titles([queued[3].title, queued[2].title]))
         #expect(try await names() == "cdab")
-        _ = try await vault.downloads.change(.last, of: .titles([queued[2].title]))
+        _ = try await vault.queue.change(.last, of: .titles([queued[2].title]))
         #expect(try await names() == "dabc")
-        try await vault.downloads.add([order(fixture, "e"), order(fixture, "f")], first: true)
+        try await vault.queue.add([order(fixture, "e"), order(fixture, "f")], first: true)
         #expect(try await names() == "efdabc")
         await vault.close()
         let again = try await fixture.open()
-        #expect(try await again.downloads.page(limit: 9).downloads.map { $0.url.suffix(1) }.joined() == "efdabc")
+        #expect(try await again.queue.page(limit: 9).downloads.map { $0.url.suffix(1) }.joined() == "efdabc")
         await again.close()
     }
 
@@ -183,11 +183,11 @@ struct DownloadQueueTests {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         let secret = HeaderFields(["Authorization": "Bearer one"])
         let first = try await fixture.open()
-        try await first.downloads.add([(MediaReference(fixture.origin.url("/a"), fields: secret), DownloadOptions())])
+        try await first.queue.add([(MediaReference(fixture.origin.url("/a"), fields: secret), DownloadOptions())])
         await first.close()
         let vault = try await fixture.open()
-        vault.downloads.start()
-        try await vault.downloads.wait { try await $0.counts() == DownloadCounts() }
+        vault.queue.start()
+        try await vault.queue.wait { try await $0.counts() == DownloadCounts() }
         let received = fixture.origin.exchanges.map { $0.request.fields["authorization"] }
         #expect(!received.isEmpty && received.allSatisfy { $0 == "Bearer one" })
         await vault.close()
@@ -225,21 +225,21 @@ struct DownloadQueueTests {
         options.retry.firstQueueDelay = .seconds(600)
         let vault = try await Vault.open(fixture.place, unlock: fixture.unlock, options: options)
         try await vault.settings.setMode(.offline)
-        vault.downloads.start()
-        try await vault.downloads.add([order(fixture, "a")])
+        vault.queue.start()
+        try await vault.queue.add([order(fixture, "a")])
         var (states, revision) = ([DownloadSnapshot.State](), 0)
-        try await vault.downloads.wait { queue in
+        try await vault.queue.wait { queue in
             let news = queue.changes(since: revision)
             states += news.downloads?.map(\.state) ?? []
             revision = news.revision
             guard states.last == .waiting else { return false }
             return try await queue.page(limit: 1).downloads.first?.nextAttempt != nil
         }
-        let waiting = try #require(try await vault.downloads.page(limit: 1).downloads.first)
+        let waiting = try #require(try await vault.queue.page(limit: 1).downloads.first)
         #expect(waiting.state == .waiting && waiting.attempts == 1 && waiting.failure?.code == .notHeld)
         #expect(fixture.origin.exchanges.isEmpty)
         try await vault.settings.setMode(nil)
-        try await vault.downloads.wait { try await $0.counts() == DownloadCounts() }
+        try await vault.queue.wait { try await $0.counts() == DownloadCounts() }
         #expect(fixture.bytesSent == length)
         await vault.close()
     }
@@ -248,13 +248,13 @@ struct DownloadQueueTests {
     func reader() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         let owner = try await fixture.open()
-        try await owner.downloads.add([order(fixture, "a")])
+        try await owner.queue.add([order(fixture, "a")])
         let reader = try await fixture.open(.reader)
         #expect(try await reader.status().downloads == DownloadCounts(waiting: 1))
-        reader.downloads.start()
+        reader.queue.start()
         for attempt in [
-            { try await reader.downloads.add([(MediaReference(fixture.url), DownloadOptions())]) as Any },
-            { try await reader.downloads.change(.cancel, of: .all) as Any },
+            { try await reader.queue.add([(MediaReference(fixture.url), DownloadOptions())]) as Any },
+            { try await reader.queue.change(.cancel, of: .all) as Any },
         ] as [() async throws -> Any] {
             let refusal = await #expect(throws: VaultError.self) { _ = try await attempt() }
             #expect(refusal?.code == .owned)
@@ -277,26 +277,26 @@ struct DownloadQueueTests {
         var settings = try await vault.settings.downloads()
         try settings.setParallel(1)
         try await vault.settings.setDownloads(settings)
-        vault.downloads.start()
-        try await vault.downloads.add([order(fixture, "a")])
+        vault.queue.start()
+        try await vault.queue.add([order(fixture, "a")])
         try await vault.waitUntilFetched(100_000)
-        try await vault.downloads.wait { queue in
+        try await vault.queue.wait { queue in
             queue.state.withLock { $0.running.values.contains { $0.heldBefore != nil } }
         }
-        try await vault.downloads.add([(MediaReference(quick.url("/b")), DownloadOptions())])
+        try await vault.queue.add([(MediaReference(quick.url("/b")), DownloadOptions())])
         let drips = fixture.origin.url("/a").absoluteString
-        try await vault.downloads.wait { queue in
+        try await vault.queue.wait { queue in
             guard try await queue.page(limit: 9).downloads.last?.url != drips else { return true }
             clock.advance(by: DownloadPace.period / 2)
             queue.wake()
             return false
         }
-        try await vault.downloads.wait { queue in queue.ended.contains { $0.state == .done } }
-        let slow = try #require(try await vault.downloads.page(limit: 9).downloads.first)
+        try await vault.queue.wait { queue in queue.ended.contains { $0.state == .done } }
+        let slow = try #require(try await vault.queue.page(limit: 9).downloads.first)
         #expect(slow.url == drips)
         #expect(slow.failure?.message.contains("less than 4000 bytes a second") == true)
         gate.open()
-        try await vault.downloads.wait { queue in
+        try await vault.queue.wait { queue in
             clock.advance(by: 1000)
             queue.wake()
             return try await queue.counts() == DownloadCounts()
@@ -310,17 +310,17 @@ struct DownloadQueueTests {
         let gate = Gate()
         let fixture = try await held(by: gate, at: 100_000)
         let vault = try await fixture.open()
-        vault.downloads.start()
-        try await vault.downloads.add(["a", "b", "c"].map { order(fixture, $0) })
-        try await vault.downloads.wait { try await $0.counts() == DownloadCounts(waiting: 1, running: 2) }
+        vault.queue.start()
+        try await vault.queue.add(["a", "b", "c"].map { order(fixture, $0) })
+        try await vault.queue.wait { try await $0.counts() == DownloadCounts(waiting: 1, running: 2) }
         var settings = try await vault.settings.downloads()
         try settings.setPerHost(1)
         try await vault.settings.setDownloads(settings)
-        try await vault.downloads.wait { try await $0.counts() == DownloadCounts(waiting: 2, running: 1) }
+        try await vault.queue.wait { try await $0.counts() == DownloadCounts(waiting: 2, running: 1) }
         await fixture.origin.wait { $0.contains { $0.phase == .abandoned } }
         #expect(try await states(vault) == [.running, .waiting, .waiting])
         gate.open()
-        try await vault.downloads.wait { try await $0.counts() == DownloadCounts() }
+        try await vault.queue.wait { try await $0.counts() == DownloadCounts() }
         await vault.close()
     }
 }

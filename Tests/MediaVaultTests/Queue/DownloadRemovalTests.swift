@@ -37,24 +37,24 @@ struct DownloadRemovalTests {
             return answer
         }
         let vault = try await fixture.open()
-        vault.downloads.start()
+        vault.queue.start()
         let reference = MediaReference(fixture.origin.url("/a"))
-        try await vault.downloads.add([(reference, DownloadOptions())])
+        try await vault.queue.add([(reference, DownloadOptions())])
         await fixture.origin.wait { $0.first?.phase == .held }
         while try await vault.titles.summary(of: reference) == nil { try await Task.sleep(for: .milliseconds(5)) }
         #expect(try await way.carryOut(reference, in: vault) == nil)
-        let running = vault.downloads.state.withLock(\.running.count)
+        let running = vault.queue.state.withLock(\.running.count)
         #expect(running == 0, "it has ended when the removal returns")
-        #expect(try await vault.downloads.counts() == DownloadCounts())
+        #expect(try await vault.queue.counts() == DownloadCounts())
         // The queue continues with its other entries.
-        try await vault.downloads.add([(MediaReference(fixture.origin.url("/b")), DownloadOptions())])
-        try await vault.downloads.wait { try await $0.counts() == DownloadCounts() }
+        try await vault.queue.add([(MediaReference(fixture.origin.url("/b")), DownloadOptions())])
+        try await vault.queue.wait { try await $0.counts() == DownloadCounts() }
         #expect(try await vault.titles.summary(of: reference) == nil)
         #expect(fixture.origin.exchanges.filter { $0.request.target == "/a" }.count == 1)
         gate.open()
         await vault.close()
         let again = try await fixture.open()
-        #expect(try await again.downloads.counts() == DownloadCounts())
+        #expect(try await again.queue.counts() == DownloadCounts())
         await again.close()
     }
 
@@ -65,9 +65,9 @@ struct DownloadRemovalTests {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         let vault = try await fixture.open()
         let (mine, other) = (MediaReference(fixture.url), MediaReference(fixture.origin.url("/other")))
-        try await vault.downloads.add([(mine, DownloadOptions()), (other, DownloadOptions())])
+        try await vault.queue.add([(mine, DownloadOptions()), (other, DownloadOptions())])
         #expect(try await way.carryOut(mine, in: vault)?.code == .notHeld)
-        #expect(try await vault.downloads.page(limit: 9).downloads.map(\.url) == ["\(other.url)"])
+        #expect(try await vault.queue.page(limit: 9).downloads.map(\.url) == ["\(other.url)"])
         #expect(try vault.store.downloads.all().downloads.map(\.order.url) == ["\(other.url)"])
         await vault.close()
     }
@@ -77,7 +77,7 @@ struct DownloadRemovalTests {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         let vault = try await fixture.open()
         for try await _ in vault.download(fixture.url) {}
-        try await vault.downloads.add([(MediaReference(fixture.url), DownloadOptions())])
+        try await vault.queue.add([(MediaReference(fixture.url), DownloadOptions())])
         // No row of the queue can be deleted.
         try vault.store.index.write { db in
             try db.execute(
@@ -94,7 +94,7 @@ struct DownloadRemovalTests {
         }
         #expect(code == .storage)
         #expect(try await vault.titles.summary(of: fixture.url)?.isComplete == true)
-        #expect(try await vault.downloads.counts() == DownloadCounts(waiting: 1))
+        #expect(try await vault.queue.counts() == DownloadCounts(waiting: 1))
         try vault.store.index.write { try $0.execute(sql: "DROP TABLE holder") }
         await vault.close()
     }
@@ -103,7 +103,7 @@ struct DownloadRemovalTests {
     func damaged() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         let vault = try await fixture.open()
-        try await vault.downloads.add([(MediaReference(fixture.origin.url("/a")), DownloadOptions())])
+        try await vault.queue.add([(MediaReference(fixture.origin.url("/a")), DownloadOptions())])
         // The length of its text is 16.
         try vault.store.index.write { db in
             try db.execute(
@@ -115,13 +115,13 @@ struct DownloadRemovalTests {
         await vault.close()
         let again = try await fixture.open()
         #expect(try await again.status().downloads == DownloadCounts(waiting: 1, damaged: 3))
-        again.downloads.start()
-        try await again.downloads.wait { try await $0.counts() == DownloadCounts(damaged: 3) }
+        again.queue.start()
+        try await again.queue.wait { try await $0.counts() == DownloadCounts(damaged: 3) }
         #expect(try await again.titles.summary(of: fixture.origin.url("/a"))?.isComplete == true)
         _ = try await again.keys.changeLocator()
-        #expect(try await again.downloads.counts() == DownloadCounts(damaged: 3))
-        #expect(try await again.downloads.change(.cancel, of: .all) == 3)
-        #expect(try await again.downloads.counts() == DownloadCounts())
+        #expect(try await again.queue.counts() == DownloadCounts(damaged: 3))
+        #expect(try await again.queue.change(.cancel, of: .all) == 3)
+        #expect(try await again.queue.counts() == DownloadCounts())
         #expect(try again.store.index.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM download") } == 0)
         await again.close()
     }
@@ -134,24 +134,24 @@ struct DownloadRemovalTests {
         let mine = MediaReference(
             fixture.origin.url("/mine"), contentID: "mine", fields: HeaderFields(["Authorization": "Bearer one"]))
         for try await _ in vault.download(fixture.url) {}
-        let before = try await vault.downloads.add([held, next, mine].map { ($0, DownloadOptions()) }).map(\.title)
-        let revision = vault.downloads.running.revision
+        let before = try await vault.queue.add([held, next, mine].map { ($0, DownloadOptions()) }).map(\.title)
+        let revision = vault.queue.running.revision
         _ = try await vault.keys.changeLocator()
-        let after = try await vault.downloads.page(limit: 9).downloads.map(\.title)
+        let after = try await vault.queue.page(limit: 9).downloads.map(\.title)
         #expect(after[0] == before[0], "what is stored keeps its id")
         #expect(Set(after).isDisjoint(with: before[1...]), "premise: others have another id under the new locator")
-        #expect(vault.downloads.changes(since: revision).downloads?.count == 3, "those who follow it learn that")
+        #expect(vault.queue.changes(since: revision).downloads?.count == 3, "those who follow it learn that")
         for (reference, title) in zip([held, next, mine], after) {
             #expect(try await vault.titles.titleID(of: reference) == title)
         }
-        let again = try await vault.downloads.add([held, next, mine].map { ($0, DownloadOptions()) })
+        let again = try await vault.queue.add([held, next, mine].map { ($0, DownloadOptions()) })
         #expect(again.map(\.title) == after)
-        #expect(try await vault.downloads.counts() == DownloadCounts(waiting: 3), "none is queued twice")
+        #expect(try await vault.queue.counts() == DownloadCounts(waiting: 3), "none is queued twice")
         await vault.close()
         let reopened = try await fixture.open()
-        #expect(try await reopened.downloads.page(limit: 9).downloads.map(\.title) == after)
-        reopened.downloads.start()
-        try await reopened.downloads.wait { try await $0.counts() == DownloadCounts() }
+        #expect(try await reopened.queue.page(limit: 9).downloads.map(\.title) == after)
+        reopened.queue.start()
+        try await reopened.queue.wait { try await $0.counts() == DownloadCounts() }
         for (reference, title) in zip([held, next, mine], after) {
             #expect(try await reopened.titles.summary(of: reference)?.id == title)
         }

@@ -128,7 +128,7 @@ struct ReadinessTests {
     @Test("A pinned title that is in the download queue is not ready")
     func queue() async throws {
         let (fixture, vault) = try await readyVault()
-        _ = try await vault.downloads.add([(MediaReference(fixture.url), DownloadOptions())], first: false)
+        _ = try await vault.queue.add([(MediaReference(fixture.url), DownloadOptions())], first: false)
         #expect(try await causes(vault) == [.queued])
         await vault.close()
     }

@@ -160,9 +160,9 @@ final class RecordVault: Sendable {
             title: id, added: 1_700_000_000, position: Int64(number))
         try store.downloads.write([download], isDurable: true)
         try store.subscriptions.write(
-            Subscription(
+            MediaSubscription(
                 try SecureRandom.identifier("subscription id"), .feed("https://media.example/\(name)"),
-                Subscription.Choices(), added: 1_700_000_000))
+                MediaSubscription.Choices(), added: 1_700_000_000))
         let viewer = Viewer(
             id: try SecureRandom.identifier("viewer id"), name: "Anna \(number)", created: 1_700_000_000,
             sharesAll: false)

@@ -33,7 +33,7 @@ struct FeedAddingTests {
         lab.places.set("/feed", FeedLab.rss(["a", "b"]))
         let added = try await vault.subscriptions.add(.feed(lab.url("/feed")), choices, tries: true)
         #expect(added.wanted.count == 2 && added.statedName == "S" && added.lastRun == nil)
-        #expect(try await vault.downloads.counts() == DownloadCounts(), "no service runs it")
+        #expect(try await vault.queue.counts() == DownloadCounts(), "no service runs it")
         await vault.close()
     }
 
@@ -83,7 +83,7 @@ struct FeedAddingTests {
         lab.places.set("/feed", FeedLab.rss(["a", "b"]))
         let added = try await vault.subscriptions.add(.feed(lab.url("/feed")), choices, tries: true)
         #expect(added.lastRun != nil && added.wanted.count == 2 && lab.asked("/feed") == 1)
-        #expect(try await vault.downloads.counts() == DownloadCounts(waiting: 2))
+        #expect(try await vault.queue.counts() == DownloadCounts(waiting: 2))
         await vault.close()
     }
 

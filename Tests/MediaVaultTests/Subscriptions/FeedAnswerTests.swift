@@ -21,11 +21,11 @@ struct FeedAnswerTests {
             return answer
         }
         let vault = try await fixture.open()
-        var choices = Subscription.Choices()
+        var choices = MediaSubscription.Choices()
         choices.newest = newest
         let report: Result<SyncReport, any Error>
         do {
-            let source = Subscription.Source.feed(fixture.origin.url("/feed").absoluteString)
+            let source = MediaSubscription.Source.feed(fixture.origin.url("/feed").absoluteString)
             report = .success(try await vault.subscriptions.sync(source, choices, isDryRun: true))
         } catch {
             report = .failure(error)

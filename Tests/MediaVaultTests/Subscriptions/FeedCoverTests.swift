@@ -48,9 +48,9 @@ struct FeedCoverTests {
     /// Runs the feed, and works through the download queue.
     private func sync(_ vault: Vault) async throws {
         _ = try await vault.subscriptions.sync(
-            .feed(fixture.origin.url("/feed").absoluteString), Subscription.Choices(), queues: true)
-        vault.downloads.start()
-        try await vault.downloads.wait { try await $0.counts() == DownloadCounts() }
+            .feed(fixture.origin.url("/feed").absoluteString), MediaSubscription.Choices(), queues: true)
+        vault.queue.start()
+        try await vault.queue.wait { try await $0.counts() == DownloadCounts() }
     }
 
     private func requests(_ path: String) -> Int {
@@ -92,16 +92,16 @@ struct FeedCoverTests {
         published.put("/show.jpg", Media.jpeg())
         publish([("/a.mp4", nil), ("/b.mp4", nil)])
         var vault = try await fixture.open()
-        let source = Subscription.Source.feed(fixture.origin.url("/feed").absoluteString)
-        let report = try await vault.subscriptions.sync(source, Subscription.Choices(), queues: true)
+        let source = MediaSubscription.Source.feed(fixture.origin.url("/feed").absoluteString)
+        let report = try await vault.subscriptions.sync(source, MediaSubscription.Choices(), queues: true)
         var options = DownloadOptions()
         options.picture = try #require(report.fetch.first?.entry.picture)
         for try await _ in vault.download(report.fetch[0].entry.reference, options: options) {}
         #expect(try await vault.titles.cover(of: reference("/a.mp4"))?.bytes == Media.jpeg())
         await vault.close()
         vault = try await fixture.open()
-        vault.downloads.start()
-        try await vault.downloads.wait { try await $0.counts() == DownloadCounts() }
+        vault.queue.start()
+        try await vault.queue.wait { try await $0.counts() == DownloadCounts() }
         #expect(try await vault.titles.cover(of: reference("/b.mp4"))?.bytes == Media.jpeg())
         await vault.close()
     }

@@ -145,7 +145,7 @@ struct FeedPagesTests {
     @Test("A title that stands twice in a list that is given counts once among the newest, as in a file")
     func twiceGiven() async throws {
         let vault = try await lab.fixture.open()
-        var choices = Subscription.Choices()
+        var choices = MediaSubscription.Choices()
         choices.newest = 2
         let given = ["a", "a", "b", "c"].map { SyncEntry(MediaReference(lab.fixture.origin.url("/\($0).mp4"))) }
         let report = try await vault.subscriptions.sync(.list("mine"), choices, .given(given, unusable: 0))

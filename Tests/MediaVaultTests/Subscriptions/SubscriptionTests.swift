@@ -41,9 +41,9 @@ struct SubscriptionTests {
     /// Runs the feed, fetches what is new, and runs it again if something waits for that, as the command does.
     @discardableResult
     private func sync(
-        _ vault: Vault, _ target: String? = nil, change: (inout Subscription.Choices) -> Void = { _ in }
+        _ vault: Vault, _ target: String? = nil, change: (inout MediaSubscription.Choices) -> Void = { _ in }
     ) async throws -> SyncReport {
-        var choices = Subscription.Choices()
+        var choices = MediaSubscription.Choices()
         change(&choices)
         var report = try await vault.subscriptions.sync(.feed(target ?? url), choices)
         for (_, entry) in report.fetch { for try await _ in vault.download(entry.reference) {} }
@@ -111,7 +111,7 @@ struct SubscriptionTests {
         publish("a", "b")
         try await sync(vault)
         publish("c")
-        let report = try await vault.subscriptions.sync(.feed(url), Subscription.Choices())
+        let report = try await vault.subscriptions.sync(.feed(url), MediaSubscription.Choices())
         #expect(report.removals.isEmpty && report.waiting == 2 && report.fetch.count == 1)
         await vault.subscriptions.removeReplacedTitles()
         #expect(try await held(vault) == ["/a.mp4", "/b.mp4"])
@@ -146,7 +146,7 @@ struct SubscriptionTests {
         try await sync(vault)
         try await vault.titles.pin(MediaReference(fixture.origin.url("/a.mp4")))
         publish("c")
-        let dry = try await vault.subscriptions.sync(.feed(url), Subscription.Choices(), isDryRun: true)
+        let dry = try await vault.subscriptions.sync(.feed(url), MediaSubscription.Choices(), isDryRun: true)
         #expect(dry.removals.isEmpty && dry.waiting == 1 && dry.fetch.count == 1 && dry.pinned == 1)
         #expect(try await held(vault) == ["/a.mp4", "/b.mp4", "/own.mp4"])
         #expect(try await sync(vault).pinned == 1)
@@ -171,7 +171,7 @@ struct SubscriptionTests {
         let vault = try await fixture.open()
         let other = try ScriptedOrigin(fixture.resource)
         feed.text.withLock { $0 = #"["/a.mp4", "\#(other.url("/private.mp4").absoluteString)"]"# }
-        let report = try await vault.subscriptions.sync(.feed(url), Subscription.Choices())
+        let report = try await vault.subscriptions.sync(.feed(url), MediaSubscription.Choices())
         #expect(report.fetch.map(\.entry.reference.isDerived) == [false, true])
         await #expect(throws: VaultError.self) {
             for try await _ in vault.download(report.fetch[1].entry.reference) {}
@@ -184,26 +184,26 @@ struct SubscriptionTests {
     func schedule() async throws {
         let vault = try await fixture.open()
         publish("a", "b")
-        var choices = Subscription.Choices()
+        var choices = MediaSubscription.Choices()
         (choices.interval, choices.name) = (600, "show")
         let added = try await vault.subscriptions.add(.feed(url), choices)
         await vault.subscriptions.runDueSubscriptions { _, error in #expect(error == nil) }
-        #expect(try await vault.downloads.counts() == DownloadCounts(waiting: 2))
-        _ = try await vault.downloads.change(.pause, of: .all)
+        #expect(try await vault.queue.counts() == DownloadCounts(waiting: 2))
+        _ = try await vault.queue.change(.pause, of: .all)
         let ran = try #require(try await vault.subscriptions.all().subscriptions.first)
         #expect(ran.id == added.id && (ran.nextRun ?? 0) > (ran.lastRun ?? .max) && ran.wanted.count == 2)
         let asked = fixture.origin.exchanges.count
         await vault.subscriptions.runDueSubscriptions { _, _ in Issue.record("it is not due") }
         #expect(fixture.origin.exchanges.count == asked)
         _ = try await vault.subscriptions.sync(added.shortID, queues: true)
-        #expect(try await vault.downloads.counts() == DownloadCounts(paused: 2))
+        #expect(try await vault.queue.counts() == DownloadCounts(paused: 2))
         await vault.close()
     }
 
     @Test("What the operator has queued is the operator's, also if a feed names it before it is fetched")
     func queuedByHand() async throws {
         let vault = try await fixture.open()
-        try await vault.downloads.add([(MediaReference(fixture.origin.url("/own.mp4")), DownloadOptions())])
+        try await vault.queue.add([(MediaReference(fixture.origin.url("/own.mp4")), DownloadOptions())])
         publish("own", "a")
         try await sync(vault)
         publish("b")
@@ -222,7 +222,7 @@ struct SubscriptionTests {
         await loader.settle()
         withExtendedLifetime(lease) {}
         #expect(try await vault.titles.summary(of: own)?.resourceClass == "cache")
-        try await vault.downloads.add([(own, DownloadOptions())])
+        try await vault.queue.add([(own, DownloadOptions())])
         publish("own", "a")
         try await sync(vault)
         publish("b")
@@ -236,11 +236,11 @@ struct SubscriptionTests {
         let vault = try await fixture.open()
         for (signature, isPaused) in [("1", false), ("2", false), ("3", true)] {
             feed.text.withLock { $0 = #"[{"url": "/a.mp4?signature=\#(signature)", "id": "guid-1"}]"# }
-            if isPaused { _ = try await vault.downloads.change(.pause, of: .all) }
-            var choices = Subscription.Choices()
+            if isPaused { _ = try await vault.queue.change(.pause, of: .all) }
+            var choices = MediaSubscription.Choices()
             choices.usesContentIDs = true
             _ = try await vault.subscriptions.sync(.feed(url), choices, queues: true)
-            let queued = try await vault.downloads.queuedTitles()
+            let queued = try await vault.queue.queuedTitles()
             #expect(queued.values.map(\.url).allSatisfy { $0.hasSuffix("signature=\(signature)") } && queued.count == 1)
             #expect(queued.values.map(\.state) == [isPaused ? .paused : .waiting])
         }
@@ -293,7 +293,7 @@ struct SubscriptionTests {
         let reader = FeedReader(environment: vault.loaders.environment, timeLimit: .milliseconds(100))
         let error = await #expect(throws: VaultError.self) { try await reader.read(slow.url("/feed")) }
         #expect(error?.code == .unreachable && error?.message.contains("whole feed") == true)
-        var choices = Subscription.Choices()
+        var choices = MediaSubscription.Choices()
         choices.interval = 600
         let added = try await vault.subscriptions.add(.feed(slow.url("/feed").absoluteString), choices)
         let run = Task { try await vault.subscriptions.sync(added.shortID) }
@@ -311,7 +311,7 @@ struct SubscriptionTests {
     func queueFails() async throws {
         let vault = try await fixture.open()
         publish("a")
-        var choices = Subscription.Choices()
+        var choices = MediaSubscription.Choices()
         choices.interval = 86_400
         let added = try await vault.subscriptions.add(.feed(url), choices)
         // No row of the queue can be written.
@@ -326,7 +326,7 @@ struct SubscriptionTests {
         #expect(failed.failure != nil && (failed.nextRun ?? .max) <= vault.store.index.now() + 300)
         try vault.store.index.write { try $0.execute(sql: "DROP TRIGGER full") }
         _ = try await vault.subscriptions.sync(added.shortID, queues: true)
-        #expect(try await vault.downloads.counts() == DownloadCounts(waiting: 1))
+        #expect(try await vault.queue.counts() == DownloadCounts(waiting: 1))
         await vault.close()
     }
 
@@ -356,7 +356,7 @@ struct SubscriptionTests {
     @Test("No two subscriptions have one name")
     func names() async throws {
         let vault = try await fixture.open()
-        var choices = Subscription.Choices()
+        var choices = MediaSubscription.Choices()
         choices.name = "show"
         _ = try await vault.subscriptions.add(.feed(url), choices)
         let error = await #expect(throws: VaultError.self) {

@@ -17,15 +17,15 @@ struct SyncPlanTests {
         id = try #require(SubscriptionID(bytes: Array(repeating: 1, count: 16)))
     }
 
-    private func followed(_ wanted: Set<TitleID> = [], brought: Set<TitleID> = []) -> Subscription {
-        var subscription = Subscription(id, .list("a"), Subscription.Choices(), added: 0)
+    private func followed(_ wanted: Set<TitleID> = [], brought: Set<TitleID> = []) -> MediaSubscription {
+        var subscription = MediaSubscription(id, .list("a"), MediaSubscription.Choices(), added: 0)
         (subscription.wanted, subscription.brought) = (wanted, brought)
         return subscription
     }
 
     private func planned(
         _ wanted: [TitleID], held: [TitleID: SyncPlan.Held] = [:], brought: Set<TitleID> = [],
-        others: [Subscription] = [], gone: SyncPlan.Gone = .removed
+        others: [MediaSubscription] = [], gone: SyncPlan.Gone = .removed
     ) -> SyncPlan {
         SyncPlan(
             wanted: wanted, held: held, subscription: followed(brought: brought), others: others, goneTitles: gone)

@@ -55,7 +55,7 @@ struct FeedLab {
     /// Runs a feed, and fetches what is new.
     @discardableResult
     func sync(_ vault: Vault, newest: Int64? = nil, contentIDs: Bool = false) async throws -> SyncReport {
-        var choices = Subscription.Choices()
+        var choices = MediaSubscription.Choices()
         (choices.newest, choices.usesContentIDs) = (newest, contentIDs)
         var report = try await vault.subscriptions.sync(.feed(url("/feed")), choices)
         for (_, entry) in report.fetch { for try await _ in vault.download(entry.reference) {} }
@@ -65,7 +65,7 @@ struct FeedLab {
         return report
     }
 
-    func subscription(_ vault: Vault) async throws -> Subscription {
+    func subscription(_ vault: Vault) async throws -> MediaSubscription {
         try #require(try await vault.subscriptions.all().subscriptions.first)
     }
 
@@ -74,8 +74,8 @@ struct FeedLab {
     }
 
     /// Returns the choices of a subscription that a service runs.
-    static func choices(every interval: Int64) -> Subscription.Choices {
-        var choices = Subscription.Choices()
+    static func choices(every interval: Int64) -> MediaSubscription.Choices {
+        var choices = MediaSubscription.Choices()
         choices.interval = interval
         return choices
     }

@@ -56,6 +56,36 @@ struct PlayedTitleTests {
         try await vault.titles.resources().reduce(into: []) { $0.insert($1.resourceClass) }
     }
 
+    @Test("An app gets a manifest whose links lead back to it, and each link opens its own part")
+    func manifestForApp() async throws {
+        try await run { vault in
+            let target = try await vault.access.playbackPath(for: MediaReference(master), expires: 4_000_000_000)
+            let manifest = try #require(try await vault.playback.manifest(ofTarget: target, at: "vault://player"))
+            let lines = String(decoding: manifest.text.bytes, as: UTF8.self).split(whereSeparator: \.isNewline)
+            let links = lines.filter { !$0.hasPrefix("#") }.map(String.init)
+            #expect(!links.isEmpty && !links.contains { $0.contains(master.host) && !$0.hasPrefix("/media/") })
+            let folder = String(try target.prefix(through: #require(target.lastIndex(of: "/"))))
+            let link = try #require(links.first { $0.hasSuffix("480.m3u8") })
+            let list = link.hasPrefix("/") ? link : folder + link
+            let reference = try #require(vault.tokens.reference(ofTarget: list, now: vault.now))
+            #expect(reference.url == url("/480.m3u8"))
+            #expect(try await vault.playback.manifest(ofTarget: list, at: "vault://player") != nil)
+            let changed = target.replacing("/media/", with: "/media/A")
+            await #expect(throws: VaultError.self) {
+                try await vault.playback.manifest(ofTarget: changed, at: "vault://player")
+            }
+        }
+    }
+
+    @Test("A playback link to media is no manifest for an app either")
+    func noManifestForApp() async throws {
+        try await run { vault in
+            let target = vault.tokens.playbackPath(for: segment("480-1"), expires: 4_000_000_000)
+            let manifest = try await vault.playback.manifest(ofTarget: target, at: "vault://player")
+            #expect(manifest == nil)
+        }
+    }
+
     @Test("A title that was only played is listed once, with all that is held of it, and is removed whole")
     func grouped() async throws {
         try await run { vault in

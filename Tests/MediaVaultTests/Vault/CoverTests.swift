@@ -180,7 +180,7 @@ struct CoverTests {
         let fixture = try await fixture(Media.film(Media.jpeg()))
         let film = MediaReference(fixture.url)
         var vault = try await fixture.open()
-        let title = try #require(try await vault.downloads.add([(film, DownloadOptions())]).first?.title)
+        let title = try #require(try await vault.queue.add([(film, DownloadOptions())]).first?.title)
         let other = try await vault.titles.titleID(of: MediaReference(fixture.origin.url("/other.mp4")))
         #expect(await code { try await vault.titles.setCover(Media.png, ofQueued: other) } == .notHeld)
         #expect(await code { try await vault.titles.setCover(Media.svg, ofQueued: title) } == .invalidArgument)
@@ -189,8 +189,8 @@ struct CoverTests {
         #expect(try await vault.titles.cover(of: film)?.bytes == Media.png && fixture.origin.exchanges.isEmpty)
         await vault.close()
         vault = try await fixture.open()
-        vault.downloads.start()
-        try await vault.downloads.wait { try await $0.counts() == DownloadCounts() }
+        vault.queue.start()
+        try await vault.queue.wait { try await $0.counts() == DownloadCounts() }
         let summary = try #require(try await vault.titles.summary(of: film))
         #expect(summary.isWhole && summary.id == title)
         #expect(try await vault.titles.cover(of: film)?.bytes == Media.png)

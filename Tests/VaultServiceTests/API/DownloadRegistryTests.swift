@@ -111,7 +111,7 @@ struct DownloadRegistryTests {
             }
             func queue() async throws {
                 try await post("downloads", order + #","detached":true}"#)
-                while try await service.vault.downloads.counts() != DownloadCounts() {
+                while try await service.vault.queue.counts() != DownloadCounts() {
                     try await Task.sleep(for: .milliseconds(5))
                 }
             }

@@ -231,7 +231,7 @@ struct MetricsTests {
             let order = #"{"url":"\#(url.absoluteString)","detached":true}"#
             #expect(try await service.control("POST", "/api/v1/downloads", body: order).head.status == 202)
             var counted = attended
-            while counted == attended, try await service.vault.downloads.counts().failed == 0 {
+            while counted == attended, try await service.vault.queue.counts().failed == 0 {
                 counted = try await scrape(service)[#"mediavault_errors_total{class="refused"}"#]
             }
             // The count follows the end of the download.

@@ -17,19 +17,19 @@ struct SubscriptionRowTests {
         store = try vault.open()
     }
 
-    private static func subscription(_ number: Int64) throws -> Subscription {
-        var choices = Subscription.Choices()
+    private static func subscription(_ number: Int64) throws -> MediaSubscription {
+        var choices = MediaSubscription.Choices()
         (choices.name, choices.newest, choices.interval) = ("A secret name \(number)", 5, 21_600)
         (choices.keepsGone, choices.usesContentIDs, choices.takesAnyType) = (true, true, true)
         (choices.video, choices.audio, choices.subtitles) = ("480", "en", "none")
-        var subscription = Subscription(
+        var subscription = MediaSubscription(
             try SecureRandom.identifier("subscription id"),
             .feed("https://user:hunter1@secret.example/feed?token=hunter2"), choices, added: 1_700_000_000 + number)
         subscription.statedName = "A stated name"
         subscription.wanted = [try #require(TitleID("k3v7q2ma"))]
         subscription.brought = [try #require(TitleID("k3v7q2mb")), try #require(TitleID("k3v7q2mc"))]
         (subscription.lastRun, subscription.nextRun, subscription.failures) = (1_700_000_009, 1_700_000_010, 2)
-        subscription.failure = Subscription.Failure(code: "refused", message: "no")
+        subscription.failure = MediaSubscription.Failure(code: "refused", message: "no")
         return subscription
     }
 
@@ -71,10 +71,10 @@ struct SubscriptionRowTests {
         ] as [(String, JSONValue?)])
     func impossible(member: String, value: JSONValue?) throws {
         let subscription = try Self.subscription(1)
-        #expect(Subscription(subscription.id, subscription.record) == subscription)
+        #expect(MediaSubscription(subscription.id, subscription.record) == subscription)
         var record = subscription.record
         record[member] = value
-        #expect(Subscription(subscription.id, record) == nil)
+        #expect(MediaSubscription(subscription.id, record) == nil)
     }
 
     @Test(

@@ -38,9 +38,9 @@ enum EveryRecord {
             try SecureRandom.identifier("download id"), DownloadOrder(url: "https://media.example/film.mp4"),
             title: title, added: 1_700_000_000, position: 1)
         try store.downloads.write([download], isDurable: true)
-        let subscription = Subscription(
+        let subscription = MediaSubscription(
             try SecureRandom.identifier("subscription id"), .feed("https://media.example/feed"),
-            Subscription.Choices(), added: 1_700_000_000)
+            MediaSubscription.Choices(), added: 1_700_000_000)
         try store.subscriptions.write(subscription)
         let viewer = Viewer(
             id: try SecureRandom.identifier("viewer id"), name: "Anna", created: 1_700_000_000, sharesAll: false)

@@ -1,9 +1,9 @@
 /// A feed or list that the vault follows, with the operator's choices of what to fetch and keep from it.
 ///
 /// The value is a record, which the index stores sealed.
-package struct Subscription: Hashable, Sendable {
+public struct MediaSubscription: Hashable, Sendable {
     /// The source of a subscription's entries.
-    package enum Source: Hashable, Sendable {
+    public enum Source: Hashable, Sendable {
         /// A feed at this URL, which may carry a token or credentials.
         case feed(String)
         /// A list that the operator supplies at each run, identified by its file's path.
@@ -11,36 +11,38 @@ package struct Subscription: Hashable, Sendable {
     }
 
     /// The choices of which titles in the feed or list are fetched and kept, and how.
-    package struct Choices: Hashable, Sendable {
+    public struct Choices: Hashable, Sendable {
         /// The name to show; nil means the name that the feed states.
-        package var name: String?
+        public var name: String?
         /// The number of newest titles to fetch; nil means all titles.
-        package var newest: Int64?
+        public var newest: Int64?
         /// Whether titles that the list no longer names are kept.
-        package var keepsGone = false
+        public var keepsGone = false
         /// Whether the publisher's entry ids become the titles' content ids, so that a title's URL may change.
-        package var usesContentIDs = false
+        public var usesContentIDs = false
         /// How long, in seconds, a service waits between two runs; nil if the subscription runs only by hand.
-        package var interval: Int64?
+        public var interval: Int64?
         /// The selection of video, audio and subtitle renditions, as text; nil means the default selection.
-        package var video: String?
-        package var audio: String?
-        package var subtitles: String?
+        public var video: String?
+        /// The selection of audio renditions, as text; nil means the default selection.
+        public var audio: String?
+        /// The selection of subtitle renditions, as text; nil means the default selection.
+        public var subtitles: String?
         /// Whether content that is not media is fetched, too.
-        package var takesAnyType = false
+        public var takesAnyType = false
 
         /// Creates the default choices: all titles, the default renditions, and runs only by hand.
-        package init() {}
+        public init() {}
 
         /// The allowed values of ``interval``, in seconds: five minutes to a year.
-        package static let intervals: ClosedRange<Int64> = 300...31_536_000
+        public static let intervals: ClosedRange<Int64> = 300...31_536_000
         /// The allowed values of ``newest``.
-        package static let counts: ClosedRange<Int64> = 1...10_000
+        public static let counts: ClosedRange<Int64> = 1...10_000
 
         /// Checks the choices.
         ///
         /// - Throws: ``VaultError`` with code `invalidArgument` if the name is invalid, or a number is out of bounds.
-        package func check() throws {
+        public func check() throws {
             if let name { try AccessGrant.check(name: name) }
             guard Self.counts.contains(newest ?? 1) else {
                 throw VaultError(.invalidArgument, "newest must be between 1 and \(Self.counts.upperBound)")
@@ -52,52 +54,59 @@ package struct Subscription: Hashable, Sendable {
     }
 
     /// Why the last run failed.
-    package struct Failure: Hashable, Sendable {
-        package let code: String
-        package let message: String
+    public struct Failure: Hashable, Sendable {
+        /// The name of the error's code, ``VaultError/Code``.
+        public let code: String
+        /// What happened, in a sentence for people.
+        public let message: String
 
-        package init(code: String, message: String) { (self.code, self.message) = (code, message) }
+        /// Creates the record of a failure.
+        public init(code: String, message: String) { (self.code, self.message) = (code, message) }
     }
 
-    package let id: SubscriptionID
-    package let source: Source
-    package var choices: Choices
+    /// The subscription's id.
+    public let id: SubscriptionID
+    /// Where the entries come from.
+    public let source: Source
+    /// What to fetch and keep.
+    public var choices: Choices
     /// When the subscription was added, in seconds since 1970.
-    package let added: Int64
+    public let added: Int64
     /// The name that the feed states for itself; nil if it states none.
-    package var statedName: String?
+    public var statedName: String?
     /// The URL to which the feed has permanently moved and from which it is now requested; nil if it has not moved.
-    package var movedTo: String?
+    public var movedTo: String?
     /// Whether the origin has reported that the feed is permanently gone, so that a service no longer requests it.
-    package var isGone = false
+    public var isGone = false
     /// The titles that the list named when it was last read.
-    package var wanted: Set<TitleID> = []
+    public var wanted: Set<TitleID> = []
     /// The titles that the subscription added to the vault, and may remove again.
-    package var brought: Set<TitleID> = []
+    public var brought: Set<TitleID> = []
     /// When the subscription last ran, in seconds since 1970; nil if it never ran.
-    package var lastRun: Int64?
+    public var lastRun: Int64?
     /// When a service next runs the subscription, in seconds since 1970; nil means at once.
-    package var nextRun: Int64?
+    public var nextRun: Int64?
     /// The number of failed runs since the last success.
-    package var failures: Int64 = 0
+    public var failures: Int64 = 0
     /// Why the last run failed; nil if it did not fail.
-    package var failure: Failure?
+    public var failure: Failure?
 
-    package init(_ id: SubscriptionID, _ source: Source, _ choices: Choices, added: Int64) {
+    /// Creates a subscription that has not run yet.
+    public init(_ id: SubscriptionID, _ source: Source, _ choices: Choices, added: Int64) {
         (self.id, self.source, self.choices, self.added) = (id, source, choices, added)
     }
 
     /// The maximum number of subscriptions in a vault.
-    package static let maxCount = 200
+    public static let maxCount = 200
     /// The maximum number of titles in ``wanted``, and the maximum number in ``brought``.
-    package static let maxTitles = 20_000
+    public static let maxTitles = 20_000
     /// The maximum value of ``failures`` that is recorded.
     private static let maxFailures: Int64 = 1000
 
     /// Replaces title ids that changed when the vault's locator changed.
     ///
     /// - Parameter titles: the new id for each old one, for titles that are not stored; stored titles keep their ids.
-    package mutating func rename(_ titles: [TitleID: TitleID]) {
+    public mutating func rename(_ titles: [TitleID: TitleID]) {
         wanted = Set(wanted.map { titles[$0] ?? $0 })
         brought = Set(brought.map { titles[$0] ?? $0 })
         // For a title that is neither stored nor queued, only the list allows the new id to be computed.
@@ -105,13 +114,13 @@ package struct Subscription: Hashable, Sendable {
     }
 
     /// The short id that people and programs use: eight hex digits.
-    package var shortID: String { String(id.hex.prefix(8)) }
+    public var shortID: String { String(id.hex.prefix(8)) }
 
     /// The name to show: the operator's choice, or else the feed's own name, or else ``place``.
-    package var shownName: String { choices.name ?? statedName ?? place }
+    public var shownName: String { choices.name ?? statedName ?? place }
 
     /// The feed's URL without credentials or its query, or the list's name.
-    package var place: String {
+    public var place: String {
         switch source {
         case .feed(let text): (try? MediaURL(text))?.description ?? ""
         case .list(let name): name
@@ -120,16 +129,16 @@ package struct Subscription: Hashable, Sendable {
 }
 
 /// Identifies a subscription: 16 random bytes.
-package typealias SubscriptionID = Identifier<SubscriptionKind>
+public typealias SubscriptionID = Identifier<SubscriptionKind>
 
 /// The kind of identifier that names subscriptions.
-package enum SubscriptionKind: IdentifierKind {
+public enum SubscriptionKind: IdentifierKind {
     /// The number of bytes in a subscription's identifier.
-    package static let byteCount = 16
+    public static let byteCount = 16
 }
 
 // Conversion to and from the sealed record.
-extension Subscription {
+extension MediaSubscription {
     /// Creates a subscription from its record; nil if a member is missing or invalid.
     package init?(_ id: SubscriptionID, _ record: JSONObject) {
         do {
