@@ -8,7 +8,9 @@ enum FailureChecks {
         let nobody = try ClosedPort()
         let refused = await trial.receive(OriginRequest(url: nobody.url), from: origin)
         trial.expect(refused, failsBy: [.unreachable], "a request to a port where nobody listens")
-        let reception = await trial.receive(OriginRequest(url: try Self.silent().url()), from: origin)
+        let silent = try Self.silent()
+        let reception = await trial.receive(OriginRequest(url: silent.url()), from: origin)
+        trial.expect(silent.exchanges.isEmpty, is: false, "whether the request came")
         trial.expect(reception, failsBy: [.unreachable, .interrupted], "a request whose connection ends unanswered")
     }
 

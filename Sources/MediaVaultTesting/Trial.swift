@@ -15,6 +15,8 @@ struct Trial: Sendable {
     private final class Record: Sendable {
         let outcome = Locked(Outcome())
         let isClosed = Locked(false)
+        /// The transports that the trial made. An app keeps its transport, too, so a check must not release one early.
+        let origins = Locked<[any Origin]>([])
     }
 
     let requirement: OriginConformance.Requirement
@@ -37,8 +39,8 @@ struct Trial: Sendable {
 
     /// Runs the requirement's check.
     func carryOut() async {
-        // A check may wait for several things in turn, each with the limit.
-        let hasEnded: Bool? = await TimeLimit.run(limit * 4) {
+        // A check waits for up to twenty things in turn, each with the limit.
+        let hasEnded: Bool? = await TimeLimit.run(limit * 20) {
             do {
                 try await requirement.check(self)
             } catch {
@@ -47,16 +49,25 @@ struct Trial: Sendable {
             return true
         }
         if hasEnded == nil {
-            expect(false, "everything to end in time", happened: "after \(limit * 4) something had not ended")
+            expect(false, "everything to end in time", happened: "after \(limit * 20) something had not ended")
         }
         record.isClosed.withLock { $0 = true }
+        let ended = record.origins.withLock { origins in
+            defer { origins = [] }
+            return origins
+        }
+        withExtendedLifetime(ended) {}
     }
 
     /// The hosts of this machine, for a transport that lets redirects lead to them.
     static let thisMachine: Set<String> = ["127.0.0.1", "localhost"]
 
     /// Makes a transport.
-    func origin(allowing hosts: Set<String> = []) async -> any Origin { await makeOrigin(hosts) }
+    func origin(allowing hosts: Set<String> = []) async -> any Origin {
+        let origin = await makeOrigin(hosts)
+        record.origins.withLock { $0.append(origin) }
+        return origin
+    }
 
     /// Sends a request, and reads the body to its end, as long as the limit allows.
     func receive(_ request: OriginRequest, from origin: any Origin) async -> Reception {
