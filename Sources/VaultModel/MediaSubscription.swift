@@ -120,9 +120,19 @@ public struct MediaSubscription: Hashable, Sendable {
     public var shownName: String { choices.name ?? statedName ?? place }
 
     /// The feed's URL without credentials or its query, or the list's name.
-    public var place: String {
-        switch source {
-        case .feed(let text): (try? MediaURL(text))?.description ?? ""
+    public var place: String { source.description }
+}
+
+extension MediaSubscription: CustomStringConvertible {
+    /// The id and ``place``, without credentials or a query.
+    public var description: String { "\(shortID), \(place)" }
+}
+
+extension MediaSubscription.Source: CustomStringConvertible {
+    /// The feed's URL without credentials or its query, or the list's name.
+    public var description: String {
+        switch self {
+        case .feed(let text): (try? MediaURL(text))?.description ?? "a feed"
         case .list(let name): name
         }
     }

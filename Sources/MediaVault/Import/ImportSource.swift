@@ -10,7 +10,7 @@ import Darwin
 #endif
 
 /// The bytes of a file to import, which are read once from beginning to end.
-public protocol ImportSource {
+package protocol ImportSource {
     /// The number of bytes, as known before reading begins.
     var length: Int64 { get }
     /// The media type that the file name implies; nil if it implies none.
@@ -25,11 +25,11 @@ public protocol ImportSource {
 /// A regular file, which must not change while it is being read.
 ///
 /// It returns its last bytes only after checking that the file has not changed.
-public final class ImportedFile: ImportSource, Sendable {
+package final class ImportedFile: ImportSource, Sendable {
     /// The number of bytes.
-    public let length: Int64
+    package let length: Int64
     /// The media type; nil if it is unknown.
-    public let type: String?
+    package let type: String?
     private let path: String
     private let reading: Locked<Reading>
 
@@ -48,7 +48,7 @@ public final class ImportedFile: ImportSource, Sendable {
     ///   - kind: the kind of file expected, for messages.
     /// - Throws: ``VaultError`` with code `storage` if the file cannot be read; `invalidArgument` if it is empty, too
     ///   large, or not a regular file.
-    public static func open(at path: String, as kind: String = "media file") async throws -> ImportedFile {
+    package static func open(at path: String, as kind: String = "media file") async throws -> ImportedFile {
         try await BlockingPool.shared.run { try ImportedFile(at: path, as: kind) }
     }
 
@@ -76,7 +76,7 @@ public final class ImportedFile: ImportSource, Sendable {
     }
 
     /// Returns the next bytes; nil at the end.
-    public func next() async throws -> [UInt8]? { try await BlockingPool.shared.run { try self.read() } }
+    package func next() async throws -> [UInt8]? { try await BlockingPool.shared.run { try self.read() } }
 
     private func read() throws -> [UInt8]? {
         try reading.withLock { reading in

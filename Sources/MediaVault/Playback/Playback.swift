@@ -186,31 +186,78 @@ public struct Playback: Sendable {
         }
     }
 
-    /// Reads a whole manifest for an app that hands a player its bytes itself, and replaces its references with
-    /// playback links.
-    ///
-    /// The player asks the app for each link, and ``TokenIssuer/reference(ofTarget:now:)`` gives the reference behind
-    /// it. A link reaches no further than the manifest does.
+    // MARK: For apps that hand a player its bytes themselves
+
+    /// Reads what a playback link leads to, for an app that hands a player the bytes itself.
     ///
     /// - Parameters:
-    ///   - target: the path and query of a playback link, as ``AccessGrants/playbackPath(for:expires:)`` creates it.
-    ///   - place: what stands before the path of each link, such as `vault://player`. The player must ask for the
-    ///     manifest itself under the same scheme and host, because links may be relative.
+    ///   - target: the path and query of the link, as ``AccessGrants/playbackPath(for:expires:)`` creates it, or as the
+    ///     manifest of ``manifest(ofTarget:at:)`` contains it.
+    ///   - range: the bytes to read.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the target is no valid link of this vault, or is a
+    ///   viewer's link; `removed` if its title was removed a moment ago; the errors of
+    ///   ``Vault/read(_:range:)-(MediaReference,_)``.
+    public func read(ofTarget target: String, range: RequestedRange = .whole) async throws -> MediaReader {
+        try await read(try await opened(target).resource, range: range)
+    }
+
+    /// Reads a whole manifest for an app that hands a player its bytes itself, and replaces its references with
+    /// playback links. The player asks the app for each of them: ask for the manifest first, and then for the bytes with
+    /// ``read(ofTarget:range:)``.
+    ///
+    /// - Parameters:
+    ///   - target: the path and query of a playback link.
+    ///   - place: the scheme and host before the path of each link, such as `vault://player`. The player must ask for
+    ///     the manifest itself under them, because links may be relative.
     /// - Returns: the manifest; nil if the resource is not a manifest.
-    /// - Throws: ``VaultError`` with code `invalidArgument` if the target is no valid link of this vault; the errors of
-    ///   ``Vault/read(_:range:)-(MediaReference,_)``; `invalidResponse` if the manifest is malformed or too large.
+    /// - Throws: the errors of ``read(ofTarget:range:)``; ``VaultError`` with code `invalidResponse` if the manifest is
+    ///   malformed or too large, or `invalidArgument` if the place is not a scheme and a host.
     public func manifest(ofTarget target: String, at place: String) async throws -> PlayableManifest? {
-        guard let admission = admission(ofTarget: target, now: store.index.now()) else { throw Self.noLink }
+        guard Self.isPlace(place) else {
+            throw VaultError(.invalidArgument, "a place for links is a scheme and a host, such as vault://player")
+        }
+        let (admission, resource) = try await opened(target)
+        guard !isMedia(resource) else { return nil }
+        _ = try await examine(resource)
+        guard isManifest(resource) else { return nil }
+        let manifest = try await manifest(resource, through: admission, at: place)
+        guard isValid(admission, now: store.index.now()) else { throw Self.noLink }
+        return manifest
+    }
+
+    /// Verifies a link and names its resource.
+    private func opened(
+        _ target: String
+    ) async throws -> (admission: TokenIssuer.Admission, resource: NamedResource) {
+        let now = store.index.now()
+        // A viewer's link hides its origin, and only the service gives answers that do the same.
+        guard let admission = admission(ofTarget: target, now: now), admission.scope.hidden == nil else {
+            throw Self.noLink
+        }
         let resource: NamedResource
         if let known = admission.resource {
             resource = known
         } else {
             resource = try await loaders.name(admission.reference)
         }
-        if let hidden = admission.scope.hidden, admission.isBelow {
-            guard try await mayPlay(resource, below: hidden) else { throw Self.noLink }
+        guard !wasRemoved(resource, through: admission.scope, now: now) else { throw Self.noLink }
+        return (admission, resource)
+    }
+
+    /// Returns whether a text is a scheme and a host, possibly with a port.
+    private static func isPlace(_ text: String) -> Bool {
+        guard let end = text.firstRange(of: "://") else { return false }
+        let (scheme, host) = (text[..<end.lowerBound].utf8, text[end.upperBound...].utf8)
+        let isPlain = { (byte: UInt8) in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                true
+            default: false
+            }
         }
-        return try await manifest(resource, through: admission, at: place)
+        let isInHost = { (byte: UInt8) in isPlain(byte) || [0x3A, 0x5B, 0x5D].contains(byte) }
+        return !scheme.isEmpty && scheme.allSatisfy(isPlain) && !host.isEmpty && host.allSatisfy(isInHost)
     }
 
     private static let noLink = VaultError(

@@ -274,6 +274,8 @@ extension DownloadQueue {
         try await pool.run { try store.downloads.removeAll() }
         tell { state in
             for entry in state.list?.inOrder.suffix(Self.maxEnded) ?? [] { state.end(entry.download.id, as: .ended) }
+            // Nothing is remembered of the entries before these.
+            if state.list?.count ?? 0 > 0 { state.forgottenRevision = state.revision }
             state.list = DownloadList()
             state.damaged = 0
         }

@@ -18,6 +18,9 @@ public final class DownloadQueue: Sendable {
         var ended: [(snapshot: DownloadSnapshot, revision: Int, isListed: Bool)] = []
         /// The revision of the queue, which grows with each change.
         var revision = 0
+        /// The last revision with an entry that left the queue and is no longer in ``ended``. Whoever knows only an
+        /// earlier one must read the whole queue.
+        var forgottenRevision = 0
         var settings = DownloadSettings()
         var loop: Task<Void, Never>?
         var isEnded = false
@@ -80,6 +83,8 @@ public final class DownloadQueue: Sendable {
         }
         use(settings)
         state.withLock { state in
+            // A closed vault has forgotten its records, and must not know them again.
+            guard !state.isEnded else { return }
             state.list = DownloadList(found.downloads)
             state.damaged = found.damaged
         }
@@ -104,8 +109,9 @@ public final class DownloadQueue: Sendable {
         // If the rows cannot be read now, the entries in memory stay as they were.
         guard let found = try? await pool.run({ try store.downloads.all() }) else { return }
         tell { state in
-            guard state.list != nil else { return }
+            guard state.list != nil, !state.isEnded else { return }
             state.list?.replace(with: found.downloads, revision: state.revision)
+            state.forgottenRevision = state.revision
             state.damaged = found.damaged
         }
     }
@@ -143,12 +149,13 @@ public final class DownloadQueue: Sendable {
     }
 
     /// Returns the entries that have changed since a revision, and the current revision. The entries are nil if more
-    /// than `limit` have changed.
+    /// than `limit` have changed, or more left the queue than are remembered.
     public func changes(
         since revision: Int, limit: Int = .max
     ) -> (downloads: [DownloadSnapshot]?, revision: Int) {
         state.withLock { state in
             guard revision < state.revision else { return ([], state.revision) }
+            guard revision >= state.forgottenRevision else { return (nil, state.revision) }
             let changed = (state.list?.inOrder).map { $0.filter { $0.revision > revision } } ?? []
             let ended = state.ended.filter { $0.revision > revision }.map(\.snapshot)
             guard changed.count + ended.count <= limit else { return (nil, state.revision) }
@@ -159,16 +166,19 @@ public final class DownloadQueue: Sendable {
     /// Follows the queue. Nothing is recorded before the sequence is iterated.
     public var updates: DownloadUpdates { DownloadUpdates(queue: self) }
 
-    /// Returns the entries that have changed since a revision, or all entries if there is no revision yet; nil once the
-    /// vault is closed.
-    func news(since revision: Int?) -> (downloads: [DownloadSnapshot], revision: Int)? {
-        guard !state.withLock(\.isEnded) else { return nil }
-        if let revision {
-            let changes = changes(since: revision)
-            return (changes.downloads ?? [], changes.revision)
+    /// Whether the vault is closed, or is about to be.
+    var isEnded: Bool { state.withLock(\.isEnded) }
+
+    /// Returns what has changed since a revision, or the whole queue if there is no revision yet; nil once the vault is
+    /// closed.
+    func news(since revision: Int?) -> (update: DownloadUpdate, revision: Int)? {
+        if let revision, case (let changed?, let current) = changes(since: revision) {
+            return isEnded ? nil : (DownloadUpdate(isWhole: false, changed: changed), current)
         }
         return state.withLock { state in
-            ((state.list?.inOrder.map { $0 } ?? []).map { state.snapshot($0) }, state.revision)
+            guard !state.isEnded else { return nil }
+            let all = (state.list?.inOrder.map { $0 } ?? []).map { state.snapshot($0) }
+            return (DownloadUpdate(isWhole: true, changed: all), state.revision)
         }
     }
 
@@ -312,7 +322,9 @@ extension DownloadQueue.State {
     mutating func end(_ id: DownloadID, as end: DownloadSnapshot.State) {
         guard let entry = list?.remove(id) else { return }
         ended.append((DownloadSnapshot(entry, end), revision, true))
-        if ended.count > DownloadQueue.maxEnded { ended.removeFirst(ended.count - DownloadQueue.maxEnded) }
+        while ended.count > DownloadQueue.maxEnded {
+            forgottenRevision = max(forgottenRevision, ended.removeFirst().revision)
+        }
     }
 }
 

@@ -210,6 +210,7 @@ extension RetryPolicy {
     /// - Parameter attempts: the number of temporary failures before this one.
     func queueDelay(attempts: Int64, chance: Double) -> Int64 {
         let limit = min(longestQueueDelay, firstQueueDelay * (1 << min(attempts, 16)))
-        return Int64((limit / .seconds(1)) * (1 - chance / 2))
+        // Without a pause, a download that always fails would run without end.
+        return max(1, Int64((limit / .seconds(1)) * (1 - chance / 2)))
     }
 }

@@ -23,7 +23,7 @@ public struct DownloadSnapshot: Sendable {
     public let download: DownloadID
     /// The id of the entry's title.
     public let title: TitleID
-    /// The URL that the title is downloaded from.
+    /// The URL that the title is downloaded from. Its query may contain a token, so it belongs in no log.
     public let url: String
     /// The caller's own name for the title; nil if it has none.
     public let contentID: String?
@@ -67,6 +67,11 @@ extension DownloadSnapshot.State {
             case .failed: .failed
             }
     }
+}
+
+extension DownloadSnapshot: CustomStringConvertible {
+    /// The title's id and the state, without the URL, which may contain a token.
+    public var description: String { "\(title), \(state)" }
 }
 
 /// The number of entries in each state of the download queue.

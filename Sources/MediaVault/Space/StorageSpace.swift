@@ -61,10 +61,10 @@ public struct StorageSpace: Sendable {
     public func events() -> AsyncStream<StoreEvent> { quota.events() }
 
     /// Reports the evictions that have not been reported yet, and ends the streams of ``events()``.
-    public func endEvents() { quota.end() }
+    package func endEvents() { quota.end() }
 
     /// Returns the evictions that have not been reported yet, without sending them to the listeners.
-    public func takeEvictions() -> StoreEvent? { quota.takeEvictions() }
+    package func takeEvictions() -> StoreEvent? { quota.takeEvictions() }
 
     /// Returns the complete titles that the age limit will remove within ``ExpiringTitle/notice``, the soonest first.
     ///

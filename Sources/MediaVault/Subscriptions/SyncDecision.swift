@@ -16,7 +16,9 @@ extension Subscriptions {
         let former = subscription.movedTo
         var pageFailure: VaultError?
         switch list {
-        case .given(let given, let count): (entries, unusable) = (given, count)
+        case .given(let given, let count):
+            // A number that an app gives must not make up for an entry that is found to be unusable.
+            (entries, unusable) = (given, min(max(0, count), MediaSubscription.maxTitles))
         case .feed(let answer):
             let place = subscription.choices.usesContentIDs ? loaders.environment.names.feedPlace(answer.url) : nil
             let entry = { SyncEntry($0, reach: answer.reach, namedWithin: place) }

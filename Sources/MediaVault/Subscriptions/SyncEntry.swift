@@ -63,7 +63,7 @@ public struct SyncReport: Sendable {
     /// Why the feed may name more titles than were read; nil if it does not. If it is set, nothing is removed.
     public var pageFailure: VaultError?
     /// Why the sync is incomplete; nil if it is complete.
-    var failure: VaultError? { pageFailure ?? removals.lazy.compactMap(\.error).first }
+    public var failure: VaultError? { pageFailure ?? removals.lazy.compactMap(\.error).first }
     /// The faults of the feed that were repaired, each in a few words, such as `3 bare &`.
     public var repairs: [String] = []
     /// Whether the feed has moved permanently since the previous run.
@@ -122,7 +122,7 @@ public enum FeedFile {
     ///
     /// - Parameters:
     ///   - bytes: the bytes of the file.
-    ///   - newest: the number of entries wanted; nil for all.
+    ///   - newest: the number of entries wanted, at least 0; nil for all.
     /// - Returns: the entries, the number of unusable entries, and the faults that were repaired.
     /// - Throws: ``VaultError`` with code `invalidArgument` if the feed cannot be read.
     public static func read(
@@ -132,7 +132,7 @@ public enum FeedFile {
             let feed = try Feed(bytes, at: nil)
             var known: Set<MediaURL> = []
             let each = feed.entries(underLimit: newest).filter { known.insert($0.url).inserted }
-            let entries = each.prefix(newest ?? .max).map { SyncEntry(MediaReference($0.url), name: $0.title) }
+            let entries = each.prefix(max(0, newest ?? .max)).map { SyncEntry(MediaReference($0.url), name: $0.title) }
             return (entries, feed.unusable, feed.repairs.texts)
         } catch {
             throw VaultError(

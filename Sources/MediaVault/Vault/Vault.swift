@@ -247,16 +247,16 @@ public final class Vault: Sendable {
     }
 
     /// Closes the vault, and records that a user asked for its keys to be wiped.
-    public func lock() async {
+    package func lock() async {
         wasLocked.withLock { $0 = true }
         await close()
     }
 
     /// Whether ``lock()`` was called.
-    public var isLocked: Bool { wasLocked.withLock(\.self) }
+    package var isLocked: Bool { wasLocked.withLock(\.self) }
 
     /// Whether ``destroy(vaultID:)`` has destroyed the vault.
-    public var isDestroyed: Bool { wasDestroyed.withLock(\.self) }
+    package var isDestroyed: Bool { wasDestroyed.withLock(\.self) }
 
     /// Makes the whole vault permanently unreadable.
     ///

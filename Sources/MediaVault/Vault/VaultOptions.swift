@@ -29,7 +29,8 @@ public struct VaultOptions: Sendable {
     ///
     /// By this clock, answers become stale, links and grants expire, and times are recorded. Waits and time limits, such
     /// as those of ``retry``, are measured by the system's monotonic clock. The vault uses 1970 in place of an earlier
-    /// time, and the end of the year 9999 in place of a later one. It calls the closure often, on any thread.
+    /// time, and the end of the year 9998 in place of a later one. It calls the closure often, on any thread, also while it
+    /// holds locks: the closure must neither block nor call the vault.
     public var now: @Sendable () -> Int64 = WallClock.now
     /// The file system that contains the vault's files.
     package var fileSystem: any FileSystem = PosixFileSystem()
@@ -51,5 +52,8 @@ public struct VaultOptions: Sendable {
     }
 
     /// The clock as the vault reads it.
-    var boundedClock: @Sendable () -> Int64 { { [now] in max(0, Timestamp(seconds: now()).seconds) } }
+    var boundedClock: @Sendable () -> Int64 { { [now] in min(max(0, now()), Self.latest) } }
+
+    /// The end of the year 9998. Any record can state a time shortly after it.
+    private static let latest: Int64 = 253_370_764_799
 }

@@ -31,7 +31,7 @@ public struct RetryPolicy: Hashable, Sendable {
     /// The maximum wait before any retry. An origin that asks for more with `Retry-After` gets it.
     public var longestDelay: Duration = .seconds(8)
     /// The maximum wait of a queued download after its first failure. Each further wait may be twice as long, up to
-    /// ``longestQueueDelay``. The vault waits for a whole number of seconds.
+    /// ``longestQueueDelay``. The vault waits for a whole number of seconds, at least one.
     public var firstQueueDelay: Duration = .seconds(5)
     /// The maximum wait of a queued download after any failure.
     public var longestQueueDelay: Duration = .seconds(900)

@@ -7,7 +7,8 @@ struct FetchTable {
 
     subscript(id: FetchState.ID) -> FetchState? {
         get { states[id] }
-        set { states[id] = newValue }
+        // Without this, each change through an optional chain would copy the state.
+        _modify { yield &states[id] }
     }
 
     var values: some Collection<FetchState> { states.values }

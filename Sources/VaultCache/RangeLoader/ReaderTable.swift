@@ -14,7 +14,8 @@ struct ReaderTable {
 
     subscript(id: ReaderState.ID) -> ReaderState? {
         get { states[id] }
-        set { states[id] = newValue }
+        // Without this, each change through an optional chain would copy the state.
+        _modify { yield &states[id] }
     }
 
     var values: some Collection<ReaderState> { states.values }

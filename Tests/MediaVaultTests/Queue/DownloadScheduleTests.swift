@@ -215,6 +215,9 @@ struct DownloadScheduleTests {
         let policy = RetryPolicy()
         let delays = [0, 1, 2, 7, 8, 100, .max].map { policy.queueDelay(attempts: $0, chance: 0) }
         #expect(delays == [5, 10, 20, 640, 900, 900, 900])
+        var hasty = RetryPolicy()
+        (hasty.firstQueueDelay, hasty.longestQueueDelay) = (.zero, .milliseconds(10))
+        #expect(hasty.queueDelay(attempts: 3, chance: 1) == 1, "a failing download must not run without a pause")
         #expect(policy.queueDelay(attempts: 2, chance: 1) == 10)
     }
 }

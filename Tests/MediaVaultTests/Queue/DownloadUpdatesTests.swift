@@ -20,19 +20,70 @@ struct DownloadUpdatesTests {
         try await vault.queue.add([order(fixture, "a"), order(fixture, "b")])
         var updates = vault.queue.updates.makeAsyncIterator()
         let first = try #require(try await updates.next())
-        #expect(first.map(\.url) == ["a", "b"].map { fixture.origin.url("/\($0)").absoluteString })
-        #expect(first.map(\.state) == [.waiting, .waiting])
+        #expect(first.isWhole)
+        #expect(first.changed.map(\.url) == ["a", "b"].map { fixture.origin.url("/\($0)").absoluteString })
+        #expect(first.changed.map(\.state) == [.waiting, .waiting])
         try await vault.queue.add([order(fixture, "c")])
         let added = try #require(try await updates.next())
-        #expect(added.map(\.url) == [fixture.origin.url("/c").absoluteString], "only what changed")
+        #expect(!added.isWhole)
+        #expect(added.changed.map(\.url) == [fixture.origin.url("/c").absoluteString], "only what changed")
         vault.queue.start()
         var done: Set<String> = []
         while done.count < 3 {
-            for entry in try #require(try await updates.next()) where entry.state == .done { done.insert(entry.url) }
+            let update = try #require(try await updates.next())
+            for entry in update.changed where entry.state == .done { done.insert(entry.url) }
         }
         #expect(try await vault.queue.counts() == DownloadCounts())
         await vault.close()
         #expect(try await updates.next() == nil, "the sequence ends with the vault")
+    }
+
+    @Test(
+        "A follower of more cancelled entries than are remembered gets the whole queue again",
+        arguments: [DownloadQueue.maxEnded, DownloadQueue.maxEnded + 6])
+    func forgotten(count: Int) async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        let vault = try await fixture.open()
+        try await vault.queue.add((0..<count).map { order(fixture, "\($0)") })
+        var updates = vault.queue.updates.makeAsyncIterator()
+        #expect(try await updates.next()?.changed.count == count)
+        #expect(try await vault.queue.change(.cancel, of: .all) == count)
+        let update = try #require(try await updates.next())
+        if count > DownloadQueue.maxEnded {
+            #expect(update.isWhole && update.changed.isEmpty)
+        } else {
+            #expect(!update.isWhole && update.changed.count == count)
+            #expect(update.changed.allSatisfy { $0.state == .ended })
+        }
+        await vault.close()
+    }
+
+    @Test("What an app prints of an entry or a subscription holds no URL with a query or a password")
+    func descriptions() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        let vault = try await fixture.open()
+        let secret = MediaReference(fixture.origin.url("/a?token=secret"))
+        let entry = try #require(try await vault.queue.add([(secret, DownloadOptions())]).first)
+        #expect(entry.url.contains("secret"), "the premise")
+        let source = MediaSubscription.Source.feed("https://user:secret@host.example/feed?token=secret")
+        let subscription = try await vault.subscriptions.add(source, MediaSubscription.Choices())
+        for text in ["\(entry)", String(reflecting: entry), "\([subscription])", "\(source)", "\(subscription)"] {
+            #expect(!text.contains("secret"), "\(text)")
+        }
+        await vault.close()
+    }
+
+    @Test("Entries that a clock far ahead has dated survive the vault's closing")
+    func farAhead() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        var options = VaultOptions(origin: nil)
+        options.now = { .max }
+        let vault = try await Vault.open(fixture.place, unlock: fixture.unlock, options: options)
+        try await vault.queue.add([order(fixture, "a")])
+        await vault.close()
+        let again = try await fixture.open()
+        #expect(try await again.queue.counts() == DownloadCounts(waiting: 1))
+        await again.close()
     }
 
     @Test("A page of the queue or of the titles has at least one entry, and any number is allowed", arguments: [0, -1])

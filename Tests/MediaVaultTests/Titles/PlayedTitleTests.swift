@@ -67,9 +67,24 @@ struct PlayedTitleTests {
             let folder = String(try target.prefix(through: #require(target.lastIndex(of: "/"))))
             let link = try #require(links.first { $0.hasSuffix("480.m3u8") })
             let list = link.hasPrefix("/") ? link : folder + link
-            let reference = try #require(vault.tokens.reference(ofTarget: list, now: vault.now))
-            #expect(reference.url == url("/480.m3u8"))
-            #expect(try await vault.playback.manifest(ofTarget: list, at: "vault://player") != nil)
+            let second = try #require(try await vault.playback.manifest(ofTarget: list, at: "vault://player"))
+            let names = String(decoding: second.text.bytes, as: UTF8.self).split(whereSeparator: \.isNewline)
+            let name = try #require(names.first { $0.contains("480-1.ts") }).description
+            let part =
+                name.hasPrefix("/") ? name : String(try list.prefix(through: #require(list.lastIndex(of: "/")))) + name
+            #expect(try await vault.playback.manifest(ofTarget: part, at: "vault://player") == nil, "it is media")
+            let bytes = try await vault.playback.read(ofTarget: part).reduce(into: 0) { $0 += $1.count }
+            #expect(Int64(bytes) == TitleFixture.segmentBytes)
+            _ = try await vault.titles.remove(MediaReference(master))
+            for removed in [target, list, part] {
+                await #expect(throws: VaultError.self) { try await vault.playback.read(ofTarget: removed) }
+            }
+            #expect(try await listed(vault).isEmpty, "a link does not bring a removed title back")
+            for place in ["", "vault", "vault://", "vault://player/", "vault://a b", "//player"] {
+                await #expect(throws: VaultError.self) {
+                    try await vault.playback.manifest(ofTarget: target, at: place)
+                }
+            }
             let changed = target.replacing("/media/", with: "/media/A")
             await #expect(throws: VaultError.self) {
                 try await vault.playback.manifest(ofTarget: changed, at: "vault://player")
