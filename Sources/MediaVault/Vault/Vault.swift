@@ -38,8 +38,7 @@ public final class Vault: Sendable {
     /// Keeps the vault within its limits.
     let quota: QuotaEnforcer
     let joiner: SegmentJoiner
-    /// The download queue. Every owner can change it; its downloads run once ``DownloadQueue/start()`` was called, as a
-    /// service does.
+    /// The download queue, whose downloads run once ``DownloadQueue/start()`` was called, as a service does.
     public let queue: DownloadQueue
     /// Runs the subscriptions, once a service has started the clock.
     let subscriptionClock = SubscriptionClock()

@@ -206,6 +206,19 @@ package final class ResourceLoader: Sendable {
         }
     }
 
+    /// Forgets a length that is unconfirmed because it came from HEAD, so that the origin is asked for the range
+    /// itself.
+    ///
+    /// A length counts as unconfirmed if it is above 0 and no byte is present or being fetched.
+    ///
+    /// - Returns: false if nothing was forgotten.
+    func forgetUnconfirmedLength() -> Bool {
+        change { state in
+            let isHearsay = state.known.information?.length ?? 0 > 0 && state.present.isEmpty && state.fetches.isEmpty
+            return isHearsay && state.mode.allowsRequests ? (true, state.forget()) : (false, Effects())
+        }
+    }
+
     // MARK: Segments
 
     /// Turns a segment's unreadable bytes into a gap, in the loader's state and in the index.

@@ -80,19 +80,6 @@ package struct InformationLookup {
         }
     }
 
-    /// Forgets a length that is unconfirmed because it came from HEAD, so that the origin is asked for the range
-    /// itself.
-    ///
-    /// A length counts as unconfirmed if it is above 0 and no byte is present or being fetched.
-    ///
-    /// - Returns: false if nothing was forgotten.
-    func forgetUnconfirmedLength() -> Bool {
-        loader.change { state in
-            let isHearsay = state.known.information?.length ?? 0 > 0 && state.present.isEmpty && state.fetches.isEmpty
-            return isHearsay && state.mode.allowsRequests ? (true, state.forget()) : (false, Effects())
-        }
-    }
-
     private func takeIn(
         _ head: OriginHead, asked request: OriginRequest, at time: Int64
     ) async throws -> ContentInformation? {

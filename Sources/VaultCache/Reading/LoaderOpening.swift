@@ -47,8 +47,7 @@ package struct LoaderOpening: Sendable {
         do {
             wanted = try known.map(resolve) ?? provisional
         } catch let error as VaultError
-            where error.code == .unsatisfiableRange && mayExist
-            && InformationLookup(of: loader).forgetUnconfirmedLength()
+            where error.code == .unsatisfiableRange && mayExist && loader.forgetUnconfirmedLength()
         {
             return nil
         }
