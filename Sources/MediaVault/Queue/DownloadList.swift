@@ -98,10 +98,13 @@ struct DownloadList: Sendable {
     }
 
     /// Replaces all entries. Those that were already listed keep their progress.
-    mutating func replace(with downloads: [QueuedDownload], revision: Int) {
+    ///
+    /// - Returns: whether an entry that was listed is gone.
+    mutating func replace(with downloads: [QueuedDownload], revision: Int) -> Bool {
         let former = entries
         self = DownloadList(downloads)
         for id in entries.keys { note(former[id]?.progress, of: id, revision: revision) }
+        return former.keys.contains { entries[$0] == nil }
     }
 
     /// Removes an entry and returns it.

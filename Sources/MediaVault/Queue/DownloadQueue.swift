@@ -110,8 +110,9 @@ public final class DownloadQueue: Sendable {
         guard let found = try? await pool.run({ try store.downloads.all() }) else { return }
         tell { state in
             guard state.list != nil, !state.isEnded else { return }
-            state.list?.replace(with: found.downloads, revision: state.revision)
-            state.forgottenRevision = state.revision
+            // How entries ended that are gone from the index is not known.
+            let hasDropped = state.list?.replace(with: found.downloads, revision: state.revision) ?? false
+            if hasDropped { state.forgottenRevision = state.revision }
             state.damaged = found.damaged
         }
     }

@@ -3,6 +3,7 @@ import Testing
 import VaultModel
 
 @testable import MediaVault
+@testable import VaultStorage
 
 @Suite("An app follows the download queue", .timeLimit(.minutes(2)))
 struct DownloadUpdatesTests {
@@ -55,6 +56,19 @@ struct DownloadUpdatesTests {
             #expect(!update.isWhole && update.changed.count == count)
             #expect(update.changed.allSatisfy { $0.state == .ended })
         }
+        await vault.close()
+    }
+
+    @Test("A follower gets the whole queue again when an entry is gone from the index")
+    func goneFromIndex() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        let vault = try await fixture.open()
+        try await vault.queue.add([order(fixture, "a"), order(fixture, "b")])
+        var updates = vault.queue.updates.makeAsyncIterator()
+        let gone = try #require(try await updates.next()?.changed.first?.download)
+        try await vault.queue.rereading { try vault.store.downloads.remove([gone], isForgotten: true) }
+        let update = try #require(try await updates.next())
+        #expect(update.isWhole && update.changed.map(\.url) == [fixture.origin.url("/b").absoluteString])
         await vault.close()
     }
 
