@@ -5,9 +5,9 @@ import VaultModel
 enum FailureChecks {
     static func missingAnswers(_ trial: Trial) async throws {
         let origin = await trial.origin()
-        let nobody = try ClosedPort()
-        let refused = await trial.receive(OriginRequest(url: nobody.url), from: origin)
-        trial.expect(refused, failsBy: [.unreachable], "a request to a port where nobody listens")
+        let closed = try ClosedPort()
+        let refused = await trial.receive(OriginRequest(url: closed.url), from: origin)
+        trial.expect(refused, failsBy: [.unreachable], "a request to a port that refuses connections")
         let silent = try Self.silent()
         let reception = await trial.receive(OriginRequest(url: silent.url()), from: origin)
         trial.expect(silent.exchanges.isEmpty, is: false, "whether the request came")

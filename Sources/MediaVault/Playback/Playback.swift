@@ -194,8 +194,8 @@ public struct Playback: Sendable {
     ///   - target: the path and query of the link, as ``AccessGrants/playbackPath(for:expires:)`` creates it, or as the
     ///     manifest of ``manifest(ofTarget:at:)`` contains it.
     ///   - range: the bytes to read.
-    /// - Throws: ``VaultError`` with code `invalidArgument` if the target is no valid link of this vault, or is a
-    ///   viewer's link; `removed` if its title was removed a moment ago; the errors of
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the target is no valid link of this vault, is a viewer's
+    ///   link, or leads to a title that was removed a moment ago; the errors of
     ///   ``Vault/read(_:range:)-(MediaReference,_)``.
     public func read(ofTarget target: String, range: RequestedRange = .whole) async throws -> MediaReader {
         try await read(try await opened(target).resource, range: range)
@@ -247,17 +247,11 @@ public struct Playback: Sendable {
     /// Returns whether a text is a scheme and a host, possibly with a port.
     private static func isPlace(_ text: String) -> Bool {
         guard let end = text.firstRange(of: "://") else { return false }
-        let (scheme, host) = (text[..<end.lowerBound].utf8, text[end.upperBound...].utf8)
-        let isPlain = { (byte: UInt8) in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."):
-                true
-            default: false
-            }
+        let (scheme, host) = (text[..<end.lowerBound], text[end.upperBound...])
+        func hasOnly(_ part: Substring, _ marks: String) -> Bool {
+            !part.isEmpty && part.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || marks.contains($0)) }
         }
-        let isInHost = { (byte: UInt8) in isPlain(byte) || [0x3A, 0x5B, 0x5D].contains(byte) }
-        return !scheme.isEmpty && scheme.allSatisfy(isPlain) && !host.isEmpty && host.allSatisfy(isInHost)
+        return hasOnly(scheme, "-.") && hasOnly(host, "-.:[]")
     }
 
     private static let noLink = VaultError(

@@ -5,7 +5,7 @@ import VaultStorage
 
 /// The download queue of a vault. It is sealed in the vault's index, so it survives restarts.
 ///
-/// Every owner can add and change entries; they run only after a service has started the queue.
+/// Every owner can add and change entries; they run once the owner has called ``start()``, as a service does.
 public final class DownloadQueue: Sendable {
     struct State {
         /// The entries; nil until the queue has been read from the index.
@@ -154,14 +154,7 @@ public final class DownloadQueue: Sendable {
     public func changes(
         since revision: Int, limit: Int = .max
     ) -> (downloads: [DownloadSnapshot]?, revision: Int) {
-        state.withLock { state in
-            guard revision < state.revision else { return ([], state.revision) }
-            guard revision >= state.forgottenRevision else { return (nil, state.revision) }
-            let changed = (state.list?.inOrder).map { $0.filter { $0.revision > revision } } ?? []
-            let ended = state.ended.filter { $0.revision > revision }.map(\.snapshot)
-            guard changed.count + ended.count <= limit else { return (nil, state.revision) }
-            return (changed.map { state.snapshot($0) } + ended, state.revision)
-        }
+        state.withLock { ($0.changes(since: revision, limit: limit), $0.revision) }
     }
 
     /// Follows the queue. Nothing is recorded before the sequence is iterated.
@@ -173,12 +166,12 @@ public final class DownloadQueue: Sendable {
     /// Returns what has changed since a revision, or the whole queue if there is no revision yet; nil once the vault is
     /// closed.
     func news(since revision: Int?) -> (update: DownloadUpdate, revision: Int)? {
-        if let revision, case (let changed?, let current) = changes(since: revision) {
-            return isEnded ? nil : (DownloadUpdate(isWhole: false, changed: changed), current)
-        }
-        return state.withLock { state in
+        state.withLock { state in
             guard !state.isEnded else { return nil }
-            let all = (state.list?.inOrder.map { $0 } ?? []).map { state.snapshot($0) }
+            if let revision, let changed = state.changes(since: revision, limit: .max) {
+                return (DownloadUpdate(isWhole: false, changed: changed), state.revision)
+            }
+            let all = state.list?.inOrder.map { state.snapshot($0) } ?? []
             return (DownloadUpdate(isWhole: true, changed: all), state.revision)
         }
     }
@@ -285,6 +278,17 @@ extension DownloadQueue.State {
     func snapshot(_ entry: DownloadList.Entry) -> DownloadSnapshot {
         let isRunning = running[entry.download.id].map { !$0.isEnding } ?? false
         return DownloadSnapshot(entry, isRunning && entry.download.state == .waiting ? .running : nil)
+    }
+
+    /// Returns the entries that have changed since a revision; nil if more than `limit` have changed, or more left the
+    /// queue than are remembered.
+    func changes(since revision: Int, limit: Int) -> [DownloadSnapshot]? {
+        guard revision < self.revision else { return [] }
+        guard revision >= forgottenRevision else { return nil }
+        let changed = (list?.inOrder).map { $0.filter { $0.revision > revision } } ?? []
+        let ended = ended.filter { $0.revision > revision }.map(\.snapshot)
+        guard changed.count + ended.count <= limit else { return nil }
+        return changed.map { snapshot($0) } + ended
     }
 
     var counts: DownloadCounts {

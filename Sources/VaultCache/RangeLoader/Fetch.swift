@@ -278,7 +278,7 @@ struct Fetch {
     ) -> LoaderState.Share {
         let isSource = loader.versions.isSource(url, of: known)
         return loader.change { state in
-            state.known.isBound = loader.versions.isBound(state.known.information, state.known.entityTags, at: url)
+            state.known.bind(by: loader.versions, at: url)
             return state.share(of: id, from: connection, isSource: isSource)
         }
     }

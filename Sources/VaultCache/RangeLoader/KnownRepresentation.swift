@@ -54,6 +54,11 @@ struct KnownRepresentation {
         map.remove(lost, isDamaged: false)
     }
 
+    /// Decides whether one connection alone must fill the representation when more of it is requested from a URL.
+    mutating func bind(by versions: VersionPolicy, at url: MediaURL) {
+        isBound = versions.isBound(information, entityTags, at: url)
+    }
+
     /// Begins a representation, of which nothing is sealed yet.
     mutating func begin(
         _ information: ContentInformation, _ freshness: Freshness?, isBound: Bool, connection: UInt64?,

@@ -83,7 +83,7 @@ package struct LoaderOpening: Sendable {
     private func addReader(_ wanted: ByteRange, isCut: Bool, isExpected: Bool) -> ReaderState.ID? {
         let url = loader.origin.urls.current.url
         return loader.update { state in
-            state.known.isBound = loader.versions.isBound(state.known.information, state.known.entityTags, at: url)
+            state.known.bind(by: loader.versions, at: url)
             let step = isCut ? .share : state.boundStep(for: wanted)
             guard step != .begin else { return nil }
             let id = step == .apart ? state.addSeparateReader(wanted) : state.addReader(wanted)
@@ -184,7 +184,7 @@ package struct LoaderOpening: Sendable {
     private func canGoOn(to wanted: ByteRange, forgetting: Bool = false) -> Bool {
         let url = loader.origin.urls.current.url
         return loader.change { state in
-            state.known.isBound = loader.versions.isBound(state.known.information, state.known.entityTags, at: url)
+            state.known.bind(by: loader.versions, at: url)
             let isLost =
                 state.known.isBound && state.known.connection == nil && !state.present.isEmpty
                 && !state.readers.hasCurrent
