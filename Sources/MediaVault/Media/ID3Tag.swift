@@ -43,6 +43,8 @@ struct ID3Tag: Sequence, IteratorProtocol {
     private let version: UInt8
     private let isUnsynchronised: Bool
     private var rest: ArraySlice<UInt8>
+    /// The number of bytes that the tag takes in the media, as it states.
+    let byteCount: Int64
 
     /// Reads the beginning of a tag; nil if there is no tag.
     ///
@@ -61,6 +63,14 @@ struct ID3Tag: Sequence, IteratorProtocol {
             tag = tag.dropFirst(size)
         }
         (self.version, isUnsynchronised, rest) = (version, flags & 0x80 != 0, tag)
+        // A footer is as long as the header.
+        byteCount = 10 + Int64(Self.synchsafe(head[6..<10])) + (version == 4 && flags & 0x10 != 0 ? 10 : 0)
+    }
+
+    /// Reads the frames within a frame's content, such as the name of a chapter.
+    init(_ content: ArraySlice<UInt8>, within outer: ID3Tag) {
+        (version, isUnsynchronised, rest) = (outer.version, false, content)
+        byteCount = Int64(content.count)
     }
 
     /// Returns the next frame; nil at the end.

@@ -16,7 +16,8 @@ struct MediaBytes {
     struct Box {
         /// The range of the box's content.
         let body: ByteRange
-        fileprivate let type: [UInt8]
+        /// The box's type: four characters of Latin-1.
+        let type: String
     }
 
     /// Returns the MP4 box at a path, which begins at the outermost box; nil if there is none, or if the media are not
@@ -24,21 +25,28 @@ struct MediaBytes {
     func box(_ path: String...) throws -> Box? {
         let head = try read(0, 12)
         guard head.count == 12, head[4..<8].elementsEqual("ftyp".utf8) else { return nil }
-        var place = Box(body: 0..<length, type: [])
+        return try box(path, in: Box(body: 0..<length, type: ""))
+    }
+
+    /// Returns the MP4 box at a path, which begins within a box; nil if there is none.
+    func box(_ path: [String], in outer: Box) throws -> Box? {
+        var place = outer
         for type in path {
-            guard let inner = try child(Self.type(type), of: place) else { return nil }
+            guard let inner = try boxes(in: place, upTo: type).last, inner.type == type else { return nil }
             place = inner
         }
         return place
     }
 
-    private func child(_ type: [UInt8], of outer: Box) throws -> Box? {
+    /// Returns the boxes directly within a box, up to the first one of a type, or the first malformed one.
+    func boxes(in outer: Box, upTo type: String? = nil) throws -> [Box] {
+        var found: [Box] = []
         var position = outer.body.lowerBound
         // In MP4, the content of a `meta` box begins with a version; in QuickTime it does not.
-        if outer.type == Self.type("meta"), try Self.number(read(position, 4)[...]) == 0 { position += 4 }
-        for _ in 0..<Self.maxBoxes where outer.body.upperBound - position >= 8 {
+        if outer.type == "meta", try Self.number(read(position, 4)[...]) == 0 { position += 4 }
+        while found.count < Self.maxBoxes, outer.body.upperBound - position >= 8 {
             let head = try read(position, 16)
-            guard head.count >= 8 else { return nil }
+            guard head.count >= 8 else { break }
             var size = Self.number(head[0..<4])
             var headBytes: Int64 = 8
             if size == 1, head.count == 16 {
@@ -47,23 +55,32 @@ struct MediaBytes {
             } else if size == 0 {
                 size = outer.body.upperBound - position
             }
-            guard size >= headBytes, size <= outer.body.upperBound - position else { return nil }
-            if head[4..<8].elementsEqual(type) {
-                return Box(body: position + headBytes..<position + size, type: type)
-            }
+            guard size >= headBytes, size <= outer.body.upperBound - position else { break }
+            let box = Box(body: position + headBytes..<position + size, type: Self.type(head[4..<8]))
+            found.append(box)
+            if box.type == type { break }
             position += size
         }
-        return nil
+        return found
     }
 
-    /// Returns a box type as its four bytes, which are Latin-1.
-    private static func type(_ text: String) -> [UInt8] {
-        text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
+    /// Returns the first bytes of a box's content, at most `limit`.
+    func content(of box: Box, upTo limit: Int) throws -> [UInt8] {
+        try read(box.body.lowerBound, Int(min(box.body.length, Int64(limit))))
+    }
+
+    private static func type(_ bytes: ArraySlice<UInt8>) -> String {
+        String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }
 
     /// Returns a big-endian number. A number that needs more than 63 bits becomes negative, so that no check accepts
     /// it.
     static func number(_ bytes: ArraySlice<UInt8>) -> Int64 {
         Int64(bitPattern: bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
+    }
+
+    /// Returns a little-endian number of at most seven bytes.
+    static func littleEndian(_ bytes: ArraySlice<UInt8>) -> Int64 {
+        bytes.reversed().reduce(0) { $0 << 8 | Int64($1) }
     }
 }

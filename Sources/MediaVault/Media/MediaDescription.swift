@@ -3,18 +3,19 @@ import VaultStorage
 
 /// The facts that media state about themselves.
 struct MediaDescription {
-    /// The name stated in the media; nil if there is none.
-    let name: String?
-    /// How long the media play, in milliseconds; nil if they do not state it.
-    let duration: Int64?
+    let tags: MediaTags
     /// Whether the media contain a picture of a supported type.
     let hasPicture: Bool
 
     init(_ media: MediaBytes) throws {
-        name = try MediaName(media).find()
-        duration = try MediaName(media).duration()
+        tags = try MediaTags(of: media)
         hasPicture = try MediaPicture(media).find() != nil
     }
+
+    /// The name stated in the media; nil if there is none.
+    var name: String? { tags.name }
+    /// How long the media play, in milliseconds; nil if they do not state it.
+    var duration: Int64? { tags.duration }
 }
 
 extension MediaBytes {

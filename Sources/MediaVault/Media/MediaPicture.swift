@@ -125,7 +125,7 @@ struct MediaPicture {
     // MARK: Ogg
 
     private func pictureInOgg() throws -> Picture? {
-        guard let comments = try OggComments(of: media, upTo: Self.maxCommentBytes) else { return nil }
+        guard let comments = try OggTags(of: media, upTo: Self.maxCommentBytes)?.comments else { return nil }
         return Self.choice(comments.values("METADATA_BLOCK_PICTURE").lazy.compactMap(Self.picture(inComment:)))
     }
 

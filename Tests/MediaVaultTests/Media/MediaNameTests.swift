@@ -6,14 +6,15 @@ import Testing
 
 @Suite("Names within media", .timeLimit(.minutes(5)))
 struct MediaNameTests {
-    private static func name(in bytes: [UInt8]) throws -> String? {
-        try MediaName(
-            MediaBytes(length: Int64(bytes.count)) { position, count in
-                #expect(position >= 0 && count >= 0)
-                return position < bytes.count ? Array(bytes[Int(position)...].prefix(count)) : []
-            }
-        ).find()
+    private static func tags(of bytes: [UInt8]) throws -> MediaTags {
+        try MediaTags(
+            of: MediaBytes(length: Int64(bytes.count)) { position, count in
+                #expect(position >= 0 && position < bytes.count && (1...ID3Tags.maxBytes).contains(count))
+                return Array(bytes[Int(position)...].prefix(count))
+            })
     }
+
+    private static func name(in bytes: [UInt8]) throws -> String? { try tags(of: bytes).name }
 
     private static func big(_ number: Int, _ count: Int) -> [UInt8] {
         (0..<count).reversed().map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
@@ -23,14 +24,6 @@ struct MediaNameTests {
 
     private static func box(_ type: String, _ content: [UInt8]) -> [UInt8] {
         big(content.count + 8, 4) + type.unicodeScalars.map { UInt8($0.value) } + content
-    }
-
-    private static func media(_ bytes: [UInt8]) -> MediaName {
-        MediaName(
-            MediaBytes(length: Int64(bytes.count)) { position, count in
-                #expect(position >= 0 && (0...1100).contains(count))
-                return position < bytes.count ? Array(bytes[Int(position)...].prefix(count)) : []
-            })
     }
 
     /// Returns an MP4 with the header of a movie.
@@ -49,7 +42,7 @@ struct MediaNameTests {
             (Self.movie(version: 1, scale: 1, 1 << 60), nil), (Self.movie(scale: 3000, 1), nil),
             (Self.film("A film"), nil), (Array(Self.movie(scale: 600, 54_300).dropLast(80)), nil), ([], nil),
             (Self.tag(4, Self.frame("TIT2", 4, [3, 0x41])), nil),
-        ] as [([UInt8], Int64?)] { #expect(try Self.media(bytes).duration() == milliseconds) }
+        ] as [([UInt8], Int64?)] { #expect(try Self.tags(of: bytes).duration == milliseconds) }
     }
 
     @Test("How long media plays is told once it is fetched")
@@ -104,6 +97,15 @@ struct MediaNameTests {
         #expect(MediaName.cleaned("e" + String(repeating: "\u{301}", count: 500)) == nil)
     }
 
+    @Test("A name turns the direction of no text around it, and keeps the marks of its own")
+    func directions() {
+        #expect(MediaName.cleaned("in\u{202E}gnp.4\u{202C}\u{2067}pm\u{2069}") == "ingnp.4pm")
+        #expect(MediaName.cleaned("\u{202D}\u{2068} ") == nil)
+        #expect(MediaName.cleaned("one\u{2028}two\u{2029}three\u{85}four") == "one two three four")
+        #expect(MediaName.cleaned("\u{5E9}\u{200F}!") == "\u{5E9}\u{200F}!")
+        #expect(MediaName.cleaned("<script>alert(1)</script>") == "<script>alert(1)</script>", "text is text")
+    }
+
     // MARK: ID3
 
     private static func safe(_ number: Int) -> [UInt8] { (0..<4).reversed().map { UInt8(number >> ($0 * 7) & 0x7F) } }
@@ -155,7 +157,7 @@ struct MediaNameTests {
                         using: &random) ?? 0
             }
             bytes = Array(bytes.prefix(Int.random(in: 0...bytes.count, using: &random)))
-            #expect(try Self.media(bytes).duration().map { $0 > 0 } ?? true, "seed \(seed)")
+            #expect(try Self.tags(of: bytes).duration.map { $0 > 0 } ?? true, "seed \(seed)")
             let name = try Self.name(in: bytes)
             #expect(name.map { !$0.isEmpty && $0.count <= 200 } ?? true, "seed \(seed)")
         }
