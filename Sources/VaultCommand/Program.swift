@@ -98,7 +98,7 @@ struct MediaVaultCommand: AsyncParsableCommand {
         subcommands: [
             InitCommand.self, FetchCommand.self, ImportCommand.self, SyncCommand.self, DownloadsCommand.self,
             CatCommand.self,
-            ListCommand.self,
+            ListCommand.self, CollectionCommand.self,
             InfoCommand.self,
             ExplainCommand.self,
             StatusCommand.self, ReadyCommand.self, ServeCommand.self, OpenCommand.self, URLCommand.self,

@@ -10,6 +10,8 @@ public struct Viewer: Hashable, Sendable {
     public let created: Int64
     /// Whether every title is shared with them, including titles that are added later.
     public package(set) var sharesAll: Bool
+    /// The collections that are shared with them, including the titles that are added to these later.
+    package var collections: Set<CollectionMark> = []
     /// The verifier for their PIN; nil if they sign in only with a ticket from the owner.
     package var pin: PINVerifier?
     /// The failed attempts to sign in with their name.
@@ -19,6 +21,8 @@ public struct Viewer: Hashable, Sendable {
 
     /// The maximum number of viewers in a vault.
     package static let maxCount = 256
+    /// The maximum number of collections that are shared with one viewer.
+    package static let maxCollections = 200
 
     package init(
         id: ViewerID, name: String, created: Int64, sharesAll: Bool, pin: PINVerifier? = nil,
@@ -30,8 +34,11 @@ public struct Viewer: Hashable, Sendable {
 
     /// Returns whether this record accepts a PIN that `other`, a record of the same viewer, does not, or shares more.
     package func admitsMore(than other: Viewer) -> Bool {
-        pin != nil && pin != other.pin || sharesAll && !other.sharesAll
+        pin != nil && pin != other.pin || sharesAll && !other.sharesAll || !collections.isSubset(of: other.collections)
     }
+
+    /// The number of collections that are shared with them.
+    public var collectionCount: Int { collections.count }
 
     /// Whether they have a PIN.
     public var hasPIN: Bool { pin != nil }
@@ -46,6 +53,22 @@ public struct Viewer: Hashable, Sendable {
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` under the same conditions as ``AccessGrant/check(name:)``.
     package static func check(name: String) throws { try AccessGrant.check(name: name) }
+}
+
+/// Stands for a collection in the records of the viewers with whom it is shared: a hash of what its titles share.
+package struct CollectionMark: Hashable, Sendable {
+    package let bytes: [UInt8]
+
+    private static let byteCount = 16
+
+    /// Creates the mark from a hash of at least 16 bytes, of which it keeps the first.
+    package init(hash: [UInt8]) { bytes = Array(hash.prefix(Self.byteCount)) }
+
+    /// Creates the mark from its bytes; nil if their number is wrong.
+    package init?(bytes: [UInt8]) {
+        guard bytes.count == Self.byteCount else { return nil }
+        self.bytes = bytes
+    }
 }
 
 /// Identifies a viewer: 16 random bytes.
@@ -98,6 +121,11 @@ extension Viewer {
                 guard let tries = SignInTries(try JSONObject(member, name: "failures")) else { return nil }
                 self.tries = tries
             }
+            if record["collections"] != nil {
+                let marks = try record.strings("collections").map { Base64.decode($0).flatMap { CollectionMark(bytes: $0) } }
+                guard marks.count <= Self.maxCollections, !marks.contains(nil) else { return nil }
+                collections = Set(marks.compactMap(\.self))
+            }
             others = record.members.filter { !Self.known.contains($0.key) }
         } catch {
             return nil
@@ -110,13 +138,15 @@ extension Viewer {
         record["name"] = .string(name)
         record["created"] = .integer(created)
         record["all"] = .bool(sharesAll)
+        let marks = collections.map { Base64.encode($0.bytes) }.sorted()
+        record["collections"] = marks.isEmpty ? nil : .array(marks.map { .string($0) })
         record["pin"] = pin.map { .object($0.record.members) }
         record["failures"] = tries == SignInTries() ? nil : .object(tries.record.members)
         return record
     }
 
     /// The members that this version writes, and `tries`, in which earlier versions counted failures by name alone.
-    private static let known: Set = ["name", "created", "all", "pin", "failures", "tries"]
+    private static let known: Set = ["name", "created", "all", "collections", "pin", "failures", "tries"]
 }
 
 extension PINVerifier {

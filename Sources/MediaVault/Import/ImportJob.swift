@@ -141,6 +141,7 @@ final class ImportJob: Sendable {
             let title = try writer.finish(information, freshness) { metadata in
                 metadata.name = given ?? metadata.name ?? stated?.name
                 metadata.duration = stated?.duration
+                metadata.tags = stated?.titleTags
                 metadata.pictured = stated?.hasPicture == true ? stored.serving?.id : nil
             }
             // Readers that are already open keep getting the origin's bytes to the end.

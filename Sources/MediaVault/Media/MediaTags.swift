@@ -128,9 +128,9 @@ struct MediaTags: Hashable, Codable, Sendable {
 }
 
 /// A chapter of a film or a book.
-struct MediaChapter: Hashable, Codable, Sendable {
-    /// When it begins, in milliseconds.
-    let start: Int64
+public struct MediaChapter: Hashable, Codable, Sendable {
+    /// When it begins, in milliseconds from the beginning of the title.
+    public let start: Int64
     /// Its name; nil if it has none.
-    let name: String?
+    public let name: String?
 }

@@ -139,6 +139,15 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
 
     /// The name that was set for the resource, or found in it when it was fetched; nil if there is none.
     @OrNull public internal(set) var name: String?
+    /// A name made from the name of the file, or from the folder of a playlist, for a title without a name; nil if that
+    /// says nothing to people. It contains nothing else of the URL.
+    @OrNull public internal(set) var fallbackName: String?
+    /// What the media, or else the name of the file, state about the album or series; nil if neither states anything.
+    @OrNull public internal(set) var tags: TitleTags?
+    /// The name of the collection into which the owner moved the title; nil if it was not moved.
+    @OrNull public internal(set) var collection: String?
+    /// The name that the owner gave to the collection to which the title belongs by itself; nil if it has none.
+    @OrNull var collectionName: String?
     /// How long the resource plays, in milliseconds. This is stated by its manifest, or by its media when they were
     /// fetched or imported; nil if neither states it.
     @OrNull public internal(set) var duration: Int64?
@@ -161,7 +170,7 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
     private enum CodingKeys: String, CodingKey {
         case id, contentID, added, accessed, expires, url, size, held, bytes, partBytes, type, etag, generation, mode,
             name
-        case title, duration, cover
+        case title, duration, cover, fallbackName, tags, collection, collectionName
         case resourceClass = "class"
         case isPart = "part"
     }
@@ -211,11 +220,16 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
         generation = resource.generation
         mode = resource.metadata.mode
         name = resource.metadata.name
+        (collection, collectionName) = (resource.metadata.collection, resource.metadata.collectionName)
         cover = resource.coverTag?.hex
         let title = resource.metadata.title.flatMap { Title($0) }
         self.title = title
         duration = title?.duration ?? resource.metadata.duration
         isPart = resource.metadata.title == nil && !resource.metadata.partOf.isEmpty
+        let file = FileName(ofURL: url, isManifest: isManifest)
+        fallbackName = name == nil ? file.name : nil
+        let tags = (resource.metadata.tags ?? TitleTags()).completed(by: file.tags)
+        self.tags = tags.isEmpty ? nil : tags
     }
 }
 

@@ -124,14 +124,14 @@ final class TitleJob: Sendable {
         try await FeedCover(environment: loaders.environment, pictures: pictures, picture: picture).give(to: loader)
     }
 
-    /// Records the name of media, their duration, and whether they contain a picture. The name is the one in the
+    /// Records the name of media, their tags and duration, and whether they contain a picture. The name is the one in the
     /// options, or else the recorded one, or else the one in the media.
     ///
     /// - Parameter hasChanged: whether the bytes differ from those held before.
     private func describe(_ resource: NamedResource, _ loader: ResourceLoader, hasChanged: Bool) async throws {
         let (record, store, given) = (loader.record, loader.store, options.name)
         guard let metadata = record.metadata,
-            hasChanged || given != nil || metadata.name == nil || metadata.duration == nil
+            hasChanged || given != nil || metadata.name == nil || metadata.duration == nil || metadata.tags == nil
         else { return }
         try await loader.pool.run {
             // The media are held, so a failure to read their description is no error.
@@ -139,11 +139,13 @@ final class TitleJob: Sendable {
             let name = given ?? metadata.name ?? stated?.name
             let duration = stated.map { $0.duration } ?? metadata.duration
             let pictured = stated?.hasPicture == true ? metadata.serving : nil
-            guard name != metadata.name || duration != metadata.duration || pictured != metadata.pictured else {
-                return
-            }
+            let tags = stated.map(\.titleTags) ?? metadata.tags
+            guard
+                name != metadata.name || duration != metadata.duration || pictured != metadata.pictured
+                    || tags != metadata.tags
+            else { return }
             try record.changeTitles { metadata in
-                metadata.name = name
+                (metadata.name, metadata.tags) = (name, tags)
                 metadata.duration = duration
                 metadata.pictured = pictured
             }

@@ -157,6 +157,25 @@ public struct Subscriptions: Sendable {
         return found
     }
 
+    /// Sets the name of a subscription; nil brings back the name that the feed states.
+    ///
+    /// - Throws: ``VaultError`` with code `notHeld` if there is no such subscription; `inUse` if another one has the
+    ///   name; `storage` or `diskFull` if it cannot be written.
+    func rename(feed id: String, to name: String?) async throws {
+        try await clock.changing.exclusively {
+            let all = try await all().subscriptions
+            guard var subscription = all.first(where: { $0.id.hex == id }) else {
+                throw VaultError(.notHeld, "the subscription was removed; list the subscriptions")
+            }
+            guard name == nil || !all.contains(where: { $0.id != subscription.id && $0.choices.name == name }) else {
+                throw VaultError(.inUse, "another subscription has this name; give another one")
+            }
+            subscription.choices.name = name
+            try subscription.choices.check()
+            try await write(subscription)
+        }
+    }
+
     func write(_ subscription: MediaSubscription) async throws {
         let store = store
         try await pool.run { try store.subscriptions.write(subscription) }

@@ -19,6 +19,19 @@ public struct Titles: Sendable {
     /// Returns the titles that a person would list: all resources except the parts of titles, which are not even read.
     public func list() -> ResourceListing { ResourceListing(store: store, pool: pool, hasParts: false) }
 
+    /// Returns summaries of all titles whose rows open, in no meaningful order.
+    ///
+    /// - Throws: ``VaultError`` if the index cannot be read.
+    func summaries() async throws -> [ResourceSummary] {
+        var summaries: [ResourceSummary] = []
+        do {
+            for try await title in list() { summaries.append(title) }
+        } catch let error as VaultError where error.code == .integrity {
+            // The listing throws this error only at its end, after it has listed every title that opens.
+        }
+        return summaries
+    }
+
     /// Returns a summary of what the vault holds of a resource; nil if the vault does not know the resource.
     public func summary(of reference: MediaReference) async throws -> ResourceSummary? {
         try await summary(of: loaders.name(reference).id)
@@ -33,6 +46,19 @@ public struct Titles: Sendable {
     public func summary(of id: ResourceID) async throws -> ResourceSummary? {
         let store = store
         return try await pool.run { try store.summary(of: id) }
+    }
+
+    /// Returns the chapters that a title's held media state, in the order of time; empty if they state none, as the
+    /// manifest of a title never does.
+    ///
+    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know the resource; `integrity` if a byte does
+    ///   not open.
+    public func chapters(of reference: MediaReference) async throws -> [MediaChapter] {
+        let (store, id) = (store, try await loaders.name(reference).id)
+        return try await pool.run {
+            guard let resource = try store.index.resources.find(id) else { throw reference.notHeld }
+            return try MediaBytes(resource, in: store).map { try MediaTags(of: $0).chapters } ?? []
+        }
     }
 
     /// Returns a page of at most `limit` resources after a given one, without the parts of titles.
@@ -214,13 +240,22 @@ public struct Titles: Sendable {
     ///   not the owner.
     public func setName(_ name: String?, of reference: MediaReference) async throws {
         try store.requireOwner(to: "renames titles")
+        let cleaned = name.flatMap(MediaName.cleaned)
+        try await change(reference) { $0.name = cleaned }
+    }
+
+    /// Changes what the metadata of a resource record about it as a title.
+    ///
+    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know the resource.
+    func change(
+        _ reference: MediaReference, _ change: @escaping @Sendable (inout ResourceMetadata) -> Void
+    ) async throws {
         let (loader, lease) = try await loaders.use(reference)
         defer { withExtendedLifetime(lease) {} }
         try await loader.ready()
         let record = loader.record
         guard record.metadata != nil else { throw reference.notHeld }
-        let cleaned = name.flatMap(MediaName.cleaned)
-        try await pool.run { try record.changeTitles { $0.name = cleaned } }
+        try await pool.run { try record.changeTitles { change(&$0) } }
     }
 
     private func setClass(

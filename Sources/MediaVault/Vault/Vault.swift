@@ -150,6 +150,10 @@ public final class Vault: Sendable {
     public var subscriptions: Subscriptions {
         Subscriptions(titles: titles, downloads: queue, clock: subscriptionClock)
     }
+    /// The collections of titles that belong together.
+    public var collections: Collections {
+        Collections(titles: titles, subscriptions: subscriptions, viewers: viewers)
+    }
     /// Playback through links.
     public var playback: Playback {
         Playback(

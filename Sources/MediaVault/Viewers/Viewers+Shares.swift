@@ -36,6 +36,7 @@ extension Viewers {
         try store.requireOwner(to: "shares titles")
         return try await pool.run { [self] in
             try followResources()
+            if !isShared { try requireNoCollection(of: titles, sharedWith: viewer) }
             let changed = try changing.withLock { _ in
                 let changed = try shares(of: titles, with: viewer, isShared)
                 try store.viewers.write(changed)
@@ -68,6 +69,19 @@ extension Viewers {
         return changed
     }
 
+    /// Checks that no collection shares the titles with the viewer, or with any viewer, because they would stay shared.
+    private func requireNoCollection(of titles: [TitleID], sharedWith viewer: ViewerID?) throws {
+        let shared = state.withLock { state in
+            state.viewers.values.reduce(into: Set<CollectionMark>()) {
+                if viewer == nil || $1.id == viewer { $0.formUnion($1.collections) }
+            }
+        }
+        for title in titles where marks.mark(of: title).map(shared.contains) == true {
+            throw VaultError(
+                .inUse, "the title \(title) is shared with its collection; stop sharing the collection, or move the title out of it")
+        }
+    }
+
     private func resource(of title: TitleID) throws -> ResourceID {
         let found = try store.index.titleIDs.resources(title)
         guard found.count == 1, found[0].place == nil else {
@@ -78,8 +92,11 @@ extension Viewers {
 
     /// Returns whether a title is shared with a viewer.
     public func isShared(_ title: TitleID, with viewer: ViewerID) -> Bool {
-        state.withLock { state in
-            state.viewers[viewer]?.sharesAll ?? false || state.shares[title]?.viewers.contains(viewer) ?? false
+        let mark = marks.mark(of: title)
+        return state.withLock { state in
+            guard let known = state.viewers[viewer] else { return false }
+            return known.sharesAll || state.shares[title]?.viewers.contains(viewer) ?? false
+                || mark.map(known.collections.contains) ?? false
         }
     }
 
@@ -101,12 +118,20 @@ extension Viewers {
         state.withLock { Set($0.shares.filter { $0.value.viewers.contains(viewer) }.keys) }
     }
 
-    /// Returns the titles that are individually shared with a viewer; nil if every title is shared with them.
+    /// Returns the titles that are shared with a viewer, individually or with their collections; nil if every title is
+    /// shared with them.
     public func titles(sharedWith viewer: ViewerID) -> Set<TitleID>? {
-        state.withLock { state in
-            guard state.viewers[viewer]?.sharesAll != true else { return nil }
-            return Set(state.shares.filter { $0.value.viewers.contains(viewer) }.keys)
+        resources(sharedWith: viewer).map { Set($0.keys) }
+    }
+
+    private func resources(sharedWith viewer: ViewerID) -> [TitleID: ResourceID]? {
+        let (isAll, collections, shares) = state.withLock { state in
+            (
+                state.viewers[viewer]?.sharesAll == true, state.viewers[viewer]?.collections ?? [],
+                state.shares.filter { $0.value.viewers.contains(viewer) }.mapValues(\.resource)
+            )
         }
+        return isAll ? nil : marks.titles(in: collections).merging(shares) { _, own in own }
     }
 
     /// Returns summaries of the titles that are shared with a viewer, in no meaningful order.
@@ -115,10 +140,7 @@ extension Viewers {
     public func summaries(sharedWith viewer: ViewerID) async throws -> [ResourceSummary] {
         let resources = try await pool.run { [self] in
             try followResources()
-            return state.withLock { state -> [ResourceID]? in
-                guard state.viewers[viewer]?.sharesAll != true else { return nil }
-                return state.shares.values.filter { $0.viewers.contains(viewer) }.map(\.resource)
-            }
+            return self.resources(sharedWith: viewer).map { Array($0.values) }
         }
         var summaries: [ResourceSummary] = []
         guard let resources else {
@@ -144,6 +166,40 @@ extension Viewers {
     private static var pageSize: Int { 256 }
 }
 
+// Shares collections with viewers.
+extension Viewers {
+    /// Shares a collection with a viewer, or with all current viewers, or stops sharing it.
+    ///
+    /// - Returns: the number of viewers for whom that changed something.
+    @discardableResult
+    func share(_ mark: CollectionMark, with viewer: ViewerID?, isShared: Bool) async throws -> Int {
+        try store.requireOwner(to: "shares collections")
+        if isShared { try await pool.run { [marks] in if !marks.isLoaded { try marks.load() } } }
+        guard viewer.map({ self.viewer($0) != nil }) ?? true else { throw Self.unknown }
+        let chosen = all.filter { (viewer == nil || $0.id == viewer) && $0.collections.contains(mark) != isShared }
+        for viewer in chosen {
+            _ = try await change { viewers, _ in
+                guard var viewer = viewers[viewer.id] else { throw Self.unknown }
+                guard isShared else {
+                    viewer.collections.remove(mark)
+                    return viewer
+                }
+                viewer.collections.insert(mark)
+                guard viewer.collections.count <= Viewer.maxCollections else {
+                    throw VaultError(
+                        .inUse, "\(Viewer.maxCollections) collections are shared with one viewer, the maximum; "
+                            + "end the sharing of some")
+                }
+                return viewer
+            }
+        }
+        return chosen.count
+    }
+
+    /// Returns the viewers with whom a collection is shared, in the order in which they were added.
+    func viewers(of mark: CollectionMark) -> [ViewerID] { all.filter { $0.collections.contains(mark) }.map(\.id) }
+}
+
 // Ends shares and positions when their titles are removed.
 extension Viewers {
     /// Forgets removed titles, and reloads everything after the locator was changed. Blocks.
@@ -158,6 +214,7 @@ extension Viewers {
         if news.isIncomplete { changed.formUnion(state.withLock { $0.shares.values.map(\.resource) }) }
         let missing = changed.isEmpty ? [] : try store.viewers.missing(among: changed)
         var wasShared = try endShares(without: missing, among: changed)
+        if try followCollections(changed, missing, isIncomplete: news.isIncomplete) { wasShared = true }
         for resource in missing {
             let title = try store.index.titleIDs.id(of: resource)
             // A title that has another resource id now still exists.
@@ -167,6 +224,20 @@ extension Viewers {
             }
         }
         if wasShared { noteChange() }
+    }
+
+    /// Lets changed titles join or leave their collections.
+    ///
+    /// - Returns: whether that changed what is shared.
+    private func followCollections(
+        _ changed: Set<ResourceID>, _ missing: [ResourceID], isIncomplete: Bool
+    ) throws -> Bool {
+        guard marks.isLoaded else { return false }
+        if isIncomplete {
+            try marks.load()
+            return true
+        }
+        return try marks.follow(changed, missing: missing)
     }
 
     /// Ends the shares of resources that were removed and then stored again, because their shares ended with the first

@@ -37,15 +37,34 @@ public final class Viewers: Sendable {
     /// When positions were last written to the index.
     let written = Locked(ContinuousClock.now)
     let removals: ResourceChanges
+    /// The collections of the titles, while collections are shared.
+    let marks: TitleMarks
+    private let wakeUp: WakeUp
     private let listeners = Locked(NumberedSet<@Sendable () -> Void>())
     private let changes = Atomic<Int64>(0)
 
     /// Creates the object and reads its state from the index. Blocks.
     init(_ store: VaultStore, pool: BlockingPool) {
         (self.store, self.pool) = (store, pool)
-        removals = ResourceChanges(store.changes, wake: {})
+        marks = TitleMarks(store)
+        let wakeUp = WakeUp()
+        self.wakeUp = wakeUp
+        removals = ResourceChanges(store.changes, wake: { wakeUp.call() })
         state = Locked(State(locator: store.index.locator))
         load()
+        wakeUp.set { [weak self] in self?.followSoon() }
+    }
+
+    /// Follows changed resources in the background, while collections are shared, because a new title may belong to
+    /// one. Several changes are followed together.
+    private func followSoon() {
+        guard marks.isLoaded, wakeUp.begin() else { return }
+        Task { [weak self, pool] in
+            try? await pool.run { [weak self] in
+                self?.wakeUp.end()
+                try self?.followResources()
+            }
+        }
     }
 
     /// Reads the state from the index.
@@ -64,6 +83,8 @@ public final class Viewers: Sendable {
             state.positions = stored.positions.merging(unwritten) { _, mine in mine }
             (state.unreadable, state.locator) = (stored.unreadable, locator)
         }
+        // If the titles cannot be read, no collection is shared until they can.
+        if stored.viewers.contains(where: { !$0.collections.isEmpty }) { try? marks.load() } else { marks.forget() }
     }
 
     /// Reads the state from the index again after records were restored. Blocks.
@@ -73,7 +94,10 @@ public final class Viewers: Sendable {
     }
 
     /// Discards the viewers and everything that belongs to them, because the vault is closed.
-    func forget() { state.withLock { $0 = State(locator: $0.locator) } }
+    func forget() {
+        state.withLock { $0 = State(locator: $0.locator) }
+        marks.forget()
+    }
 
     // MARK: Observing
 

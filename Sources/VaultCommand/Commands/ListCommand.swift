@@ -38,14 +38,21 @@ struct ListCommand: AsyncParsableCommand {
         completion: ListColumn.completion, transform: ListColumn.parse)
     var columns = ListColumn.usual
 
+    @Flag(help: "Print each collection with its titles in order, then the titles of none.")
+    var group = false
+
     @Flag(help: "Print a JSON array.")
     var json = false
 
     func validate() throws {
         if let limit, limit < 1 { throw ValidationError("--limit must be at least 1") }
+        if group, json || limit != nil {
+            throw ValidationError("--group prints all titles for people; use collection list --json, or leave out --limit")
+        }
     }
 
     func run() async throws {
+        if group { return try await writeGroups() }
         let selection = ListSelection(order: sort, filter: filter, search: search.map { TitleSearch(text: $0) })
         var listing = TitleListing(columns: json ? nil : columns, selection: selection, order: sort)
         // Damage is reported after the list, which is as complete as possible.
@@ -66,6 +73,25 @@ struct ListCommand: AsyncParsableCommand {
             await Terminal.shared.say(isWhole ? "the vault has no titles" : "no title matches")
         }
         if let damage { throw damage }
+    }
+
+    /// Writes the titles by collection.
+    private func writeGroups() async throws {
+        let chosen = ListSelection(order: sort, filter: filter, search: search.map { TitleSearch(text: $0) })
+        let (collections, all, damaged) = try await access.asking { vault in
+            let collections = try await vault.call(Operations.Collections.list).collections
+            var all: [ListedDocument] = []
+            let damaged = try await vault.resources { all.append($0) }
+            return (collections, all, damaged)
+        }
+        let now = Timestamp(seconds: WallClock.now())
+        let text = CollectionText.groups(
+            all.filter { chosen.admits($0, at: now) }.sorted { sort.place(of: $0) < sort.place(of: $1) }, collections,
+            columns)
+        try await StandardOutput.shared.write(text)
+        guard damaged > 0 else { return }
+        throw VaultError(
+            .integrity, "the list lacks \(Count.of(damaged, "title")), because no key opens the rows", hint: .repair)
     }
 
     /// Adds a vault's titles, and returns the error if some rows cannot be opened.

@@ -59,7 +59,7 @@ struct VerifyCommand: AsyncParsableCommand {
         let selection = selection
         let act = try await act(options) { vault in
             // With `--all`, no titles are named, because checking everything includes resources that are not titles.
-            guard selection.prefix != nil else { return try await naming.references(to: names, in: vault) }
+            guard selection.isPartial else { return try await naming.references(to: names, in: vault) }
             let chosen = try await selection.titles(in: vault).compactMap(\.id).map(TitleName.id)
             return try await naming.references(to: chosen, in: vault)
         }

@@ -6,8 +6,8 @@ struct ShareCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "share", abstract: "Share titles with viewers.",
         discussion: """
-            A shared title stays shared if it is fetched again, and no longer if it is removed. To share everything, \
-            also what is added later, see viewers add --all. With a running service it needs no key.
+            A shared title stays shared if it is fetched again, and no longer if it is removed. A shared collection \
+            includes what joins it later. To share everything, also what is added later, see viewers add --all. With a running service it needs no key.
             """)
 
     @OptionGroup var sharing: ShareArguments
@@ -60,8 +60,16 @@ struct ShareArguments: ParsableArguments {
             // All names are resolved before anything changes, so that nothing is shared if one is misspelt.
             var viewers: [String?] = []
             for name in with { viewers.append(try await ViewerName.id(of: name, in: vault)) }
-            let titles = try await Self.ids(of: names, selection, naming, in: vault)
             var changed = 0
+            if let name = selection.collection {
+                let id = try await CollectionChoice.find(name, in: vault).id
+                for viewer in viewers.isEmpty ? [nil] : viewers {
+                    let order = ShareOrder(collection: id, viewer: viewer, shared: isShared)
+                    changed += try await vault.call(Operations.Viewers.share, order).changed
+                }
+                return changed
+            }
+            let titles = try await Self.ids(of: names, selection, naming, in: vault)
             for viewer in viewers.isEmpty ? [nil] : viewers {
                 for first in stride(from: 0, to: titles.count, by: ShareOrder.maxCount) {
                     let some = Array(titles[first..<min(first + ShareOrder.maxCount, titles.count)])
@@ -72,7 +80,9 @@ struct ShareArguments: ParsableArguments {
             }
             return changed
         }
-        await Terminal.shared.say("\(Count.of(changed, "title")) \(isShared ? "shared" : "no longer shared")")
+        let what = selection.collection == nil ? Count.of(changed, "title") : "the collection"
+        let whom = selection.collection == nil ? "" : " with \(Count.of(changed, "more viewer"))"
+        await Terminal.shared.say("\(what) \(isShared ? "shared" : "no longer shared")\(whom)")
         try await output.writeIfJSON(["changed": changed])
     }
 

@@ -78,6 +78,12 @@ enum ServiceCompletion {
         }
     }
 
+    static let collections = kind { vault, offers in
+        for collection in try await vault.call(Operations.Collections.list).collections {
+            offers.add(collection.name, or: collection.id, collection.kind.rawValue)
+        }
+    }
+
     static let links = kind { vault, offers in
         for link in try await vault.call(Operations.Grants.links).links { offers.add(link.name, or: link.id, link.url) }
     }

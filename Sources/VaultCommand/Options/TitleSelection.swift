@@ -9,11 +9,19 @@ struct TitleSelection: ParsableArguments {
         help: ArgumentHelp("All titles whose URL starts with this prefix.", valueName: "url"))
     var prefix: String?
 
+    @Option(
+        help: ArgumentHelp("All titles of this collection, by its name or id.", valueName: "name"),
+        completion: ServiceCompletion.collections)
+    var collection: String?
+
     @Flag(help: "All titles.")
     var all = false
 
     /// Whether the options select titles.
-    var isGiven: Bool { all || prefix != nil }
+    var isGiven: Bool { all || isPartial }
+
+    /// Whether the options select some titles rather than all.
+    var isPartial: Bool { prefix != nil || collection != nil }
 
     /// Checks that titles are named in only one way.
     ///
@@ -22,13 +30,13 @@ struct TitleSelection: ParsableArguments {
     ///   - naming: the options that apply only to named titles.
     func check(beside titles: [String], _ naming: ReferenceOptions, isRequired: Bool = true) throws {
         if isGiven, naming.contentID != nil || naming.headerFile != nil {
-            throw ValidationError("--content-id and --header-file need titles that are named, not --prefix or --all")
+            throw ValidationError("--content-id and --header-file need titles that are named, not --prefix, --collection or --all")
         }
-        guard [!titles.isEmpty, all, prefix != nil].count(where: \.self) <= 1 else {
-            throw ValidationError("name titles, or give --prefix, or --all")
+        guard [!titles.isEmpty, all, prefix != nil, collection != nil].count(where: \.self) <= 1 else {
+            throw ValidationError("name titles, or give --prefix, --collection or --all")
         }
         if isRequired, titles.isEmpty, !isGiven {
-            throw ValidationError("no title given; give ids or URLs, or use --prefix or --all")
+            throw ValidationError("no title given; give ids or URLs, or use --prefix, --collection or --all")
         }
         do {
             _ = try prefix.map { try Self.canonical($0) }
@@ -37,17 +45,24 @@ struct TitleSelection: ParsableArguments {
         }
     }
 
-    /// Returns the selected titles of a vault, in no meaningful order.
+    /// Returns the selected titles of a vault: those of a collection in its order, others in no meaningful order.
     ///
-    /// - Throws: ``VaultError`` with code `notHeld` if no title's URL begins with the prefix, or `integrity` if some
-    ///   rows cannot be opened, because the titles in them might be selected.
+    /// - Throws: ``VaultError`` with code `notHeld` if no title's URL begins with the prefix, or if there is no such
+    ///   collection; `integrity` if some rows cannot be opened, because the titles in them might be selected.
     func titles(in vault: any VaultClient) async throws -> [ListedDocument] {
         let prefix = try prefix.map { try Self.canonical($0) }
+        var members: [TitleID: Int]?
+        if let collection {
+            let ids = try await CollectionChoice.find(collection, in: vault).titles
+            members = Dictionary(zip(ids, ids.indices)) { first, _ in first }
+        }
         var titles: [ListedDocument] = []
         let damaged = try await vault.resources { title in
             let isChosen = prefix.map { (try? MediaURL(title.url))?.canonical.hasPrefix($0) == true } ?? true
-            if isChosen { titles.append(title) }
+            let isMember = members.map { members in title.id.map { members[$0] != nil } ?? false } ?? true
+            if isChosen, isMember { titles.append(title) }
         }
+        if let members { titles.sort { $0.id.flatMap { members[$0] } ?? 0 < $1.id.flatMap { members[$0] } ?? 0 } }
         guard damaged == 0 else {
             throw VaultError(
                 .integrity, "\(Count.of(damaged, "title")) cannot be read, so nothing was done; repair the vault first",
@@ -65,7 +80,7 @@ struct TitleSelection: ParsableArguments {
 
 /// The question that the user must answer before a command changes many titles.
 struct BulkConsent: ParsableArguments {
-    @Flag(help: "Do not ask before --prefix or --all change titles.")
+    @Flag(help: "Do not ask before --prefix, --collection or --all change titles.")
     var yes = false
 
     /// Asks the user whether to continue, unless the option already confirms this.

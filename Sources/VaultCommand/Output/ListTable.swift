@@ -57,7 +57,7 @@ enum ListColumn: String, CaseIterable, Sendable {
         case .type: Terminal.printable(title.title.map(TitleText.kind) ?? title.type ?? "?")
         case .duration: title.duration.map { ClockText.text(seconds: $0 / 1000) } ?? "?"
         case .class: title.class
-        case .name: Terminal.printable(title.name ?? ShownURL.of(title.url))
+        case .name: Terminal.printable(title.name ?? title.fallbackName ?? ShownURL.of(title.url))
         case .url: Terminal.printable(title.url)
         case .contentID: title.contentID.map(Terminal.printable) ?? "-"
         }

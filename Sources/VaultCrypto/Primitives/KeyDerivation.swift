@@ -21,6 +21,8 @@ package struct Purpose: Sendable {
     package static let auditLine = Purpose("mv.audit.line")
     /// Distinguishes feeds whose URLs differ only in their queries. This purpose is used without a key.
     package static let feedQuery = Purpose("mv.feed.query")
+    /// Tells one collection from another in the record of a viewer. This purpose is used without a key.
+    package static let collection = Purpose("mv.collection")
     package static let keyring = Purpose("mv.keyring")
     package static let keyringMAC = Purpose("mv.keyring.mac")
     package static let keyringSum = Purpose("mv.keyring.sum")

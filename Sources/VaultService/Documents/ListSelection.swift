@@ -55,7 +55,7 @@ struct ListCursor: Hashable, CustomStringConvertible {
     init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 4, let order = ListOrder(rawValue: parts[0]), let number = Int64(parts[1]),
-            let bytes = Base64.decodeFromURL(parts[3]), bytes.count <= ListPlace.maxNameBytes,
+            let bytes = Base64.decodeFromURL(parts[3]), bytes.count <= NaturalOrder.maxBytes,
             let name = String(validating: bytes, as: UTF8.self)
         else { return nil }
         self.init(order: order, place: ListPlace(number: number, name: name, id: parts[2]))
@@ -67,21 +67,42 @@ struct ListCursor: Hashable, CustomStringConvertible {
     }
 }
 
-/// A search for a text in the names and URLs of titles, ignoring case and accents.
+/// A search for words in the names, tags and URLs of titles, ignoring their order, case, accents and ligatures.
 package struct TitleSearch: Sendable {
     package let text: String
+    private let words: [String]
 
-    package init(text: String) { self.text = text }
-
-    /// Returns whether a title's name or URL contains the text. An empty text matches every title.
-    package func finds(_ title: ListedDocument) -> Bool {
-        guard !text.isEmpty else { return true }
-        let isEncoded = title.url.utf8.contains(UInt8(ascii: "%"))
-        let places = [title.name, title.url, isEncoded ? title.url.removingPercentEncoding : nil]
-        return places.compactMap(\.self).contains { place in
-            place.range(of: text, options: [.caseInsensitive, .diacriticInsensitive]) != nil
-        }
+    package init(text: String) {
+        self.text = text
+        words = SearchText.folded(text).split(whereSeparator: \.isWhitespace).map(String.init)
     }
+
+    /// Returns whether a title has every word somewhere. Without a word, every title does.
+    package func finds(_ title: ListedDocument) -> Bool {
+        guard !words.isEmpty else { return true }
+        let isEncoded = title.url.utf8.contains(UInt8(ascii: "%"))
+        let tags = title.tags
+        let places = [
+            title.name ?? title.fallbackName, tags?.artist, tags?.album, tags?.series, title.collection, title.url,
+            isEncoded ? title.url.removingPercentEncoding : nil,
+        ]
+        let text = SearchText.folded(places.compactMap(\.self).joined(separator: "\n"))
+        return words.allSatisfy { word in text.utf8.contains(word.utf8) }
+    }
+}
+
+/// The form of a text in which searches compare it.
+enum SearchText {
+    /// Returns a text without case, accents and ligatures.
+    static func folded(_ text: String) -> String {
+        if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.lowercased() }
+        // The compatibility form takes ligatures such as ﬁ apart; the others are letters of their own.
+        let plain = text.precomposedStringWithCompatibilityMapping
+            .folding(options: [.caseInsensitive, .diacriticInsensitive, .widthInsensitive], locale: nil)
+        return letters.reduce(plain) { $0.replacing($1.key, with: $1.value) }
+    }
+
+    private static let letters: KeyValuePairs = ["ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l", "ı": "i"]
 }
 
 /// A condition that the titles in a list meet.
@@ -116,14 +137,15 @@ package enum ListOrder: String, CaseIterable, Sendable {
             case .played: -title.accessed.seconds
             }
         return ListPlace(
-            number: number, name: ListPlace.comparable(title.shownName), id: title.id?.description ?? "")
+            number: number, name: NaturalOrder.comparable(title.shownName), id: title.id?.description ?? "")
     }
 }
 
 extension ListedDocument {
-    /// The name that a person would use: the title's name, else its URL with percent escapes decoded.
+    /// The name that a person would use: the title's name, else one made from its file's name, else its URL with percent
+    /// escapes decoded.
     package var shownName: String {
-        name ?? (url.utf8.contains(UInt8(ascii: "%")) ? url.removingPercentEncoding : nil) ?? url
+        name ?? fallbackName ?? (url.utf8.contains(UInt8(ascii: "%")) ? url.removingPercentEncoding : nil) ?? url
     }
 }
 
@@ -136,39 +158,7 @@ package struct ListPlace: Hashable, Comparable, Sendable {
     /// The title's id; empty for a title without an id.
     let id: String
 
-    /// The maximum number of bytes of a name that are compared.
-    static let maxNameBytes = 512
-
     package static func < (one: ListPlace, other: ListPlace) -> Bool {
         (one.number, one.name, one.id) < (other.number, other.name, other.id)
-    }
-
-    /// Returns the beginning of a name in lower case and without accents. Each number is preceded by its number of
-    /// digits, so that 9 comes before 10.
-    package static func comparable(_ name: String) -> String {
-        let isPlain = name.utf8.allSatisfy { $0 < 0x80 }
-        let folded = isPlain ? name : name.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
-        var bytes: [UInt8] = []
-        var digits: [UInt8] = []
-        func endNumber() {
-            guard !digits.isEmpty else { return }
-            let number = digits.drop { $0 == 0x30 }
-            bytes.append(0x30 + UInt8(min(number.count, 9)))
-            bytes += number
-            digits = []
-        }
-        for byte in folded.utf8 {
-            if (0x30...0x39).contains(byte) {
-                digits.append(byte)
-            } else {
-                endNumber()
-                bytes.append((0x41...0x5A).contains(byte) ? byte + 0x20 : byte)
-            }
-        }
-        endNumber()
-        var beginning = bytes.prefix(maxNameBytes)
-        // A truncated character is removed, because its remaining bytes would be read as a different one.
-        while !beginning.isEmpty, String(validating: beginning, as: UTF8.self) == nil { beginning.removeLast() }
-        return String(decoding: beginning, as: UTF8.self)
     }
 }

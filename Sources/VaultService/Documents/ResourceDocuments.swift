@@ -16,6 +16,12 @@ package struct ListedDocument: Codable, Sendable {
     @OrNull package var type: String?
     package let complete: Bool
     @OrNull package var name: String?
+    /// A name made from the file's name; null if the title has a name, or if the file's says nothing to people.
+    @OrNull package var fallbackName: String?
+    /// What the media or the file's name state about the album or series; null if neither states anything.
+    @OrNull package var tags: TitleTags?
+    /// The name of the collection into which the owner moved the title; null if it was not moved.
+    @OrNull package var collection: String?
     /// The playing time in milliseconds.
     @OrNull package var duration: Int64?
     /// A value that changes whenever the cover changes; null if no cover is known.
@@ -33,7 +39,8 @@ package struct ListedDocument: Codable, Sendable {
         `class` = summary.resourceClass
         type = summary.type
         complete = summary.isWhole
-        name = summary.name
+        (name, fallbackName, tags) = (summary.name, summary.fallbackName, summary.tags)
+        collection = summary.collection
         duration = summary.duration
         cover = summary.cover
         title = summary.title

@@ -12,13 +12,15 @@ package struct ViewerDocument: Codable, Hashable, Sendable {
     package let sharesAll: Bool
     /// The number of titles that are shared with the viewer individually.
     package let titles: Int
+    /// The number of collections that are shared with the viewer.
+    package let collections: Int
     /// The places from which sign-ins with the viewer's name failed, latest first.
     package let failures: [FailedSignInsDocument]
 
     init(_ viewer: Viewer, titles: Int) {
         (id, name, hasPIN, sharesAll) = (viewer.id.hex, viewer.name, viewer.hasPIN, viewer.sharesAll)
         created = Timestamp(seconds: viewer.created)
-        self.titles = titles
+        (self.titles, collections) = (titles, viewer.collectionCount)
         failures = viewer.failedSignIns.map { FailedSignInsDocument($0) }
     }
 }
@@ -104,9 +106,11 @@ package struct SharesDocument: Codable, Sendable {
     package let shares: [ShareDocument]
 }
 
-/// The body of `POST /api/v1/shares`.
+/// The body of `POST /api/v1/shares`, which names titles, or a collection with all titles that it will have.
 package struct ShareOrder: Codable, Sendable {
-    let resources: [TitleID]
+    let resources: [TitleID]?
+    /// The id of a collection.
+    let collection: String?
     /// The id of a viewer; null for all viewers.
     @OrNull var viewer: String?
     let shared: Bool
@@ -115,15 +119,20 @@ package struct ShareOrder: Codable, Sendable {
     package static let maxCount = 10_000
 
     package init(_ resources: [TitleID], viewer: String?, shared: Bool) {
-        self.resources = resources
+        (self.resources, collection, self.shared) = (resources, nil, shared)
         self.viewer = viewer
-        self.shared = shared
+    }
+
+    package init(collection: String, viewer: String?, shared: Bool) {
+        (resources, self.collection, self.shared) = (nil, collection, shared)
+        self.viewer = viewer
     }
 }
 
 /// The result of sharing titles.
 package struct SharedDocument: Codable, Hashable, Sendable {
-    /// The number of titles that are now shared with different viewers than before.
+    /// The number of titles that are now shared with different viewers than before, or of the viewers with whom a
+    /// collection is now shared or no longer shared.
     package let changed: Int
 }
 
@@ -181,6 +190,10 @@ struct PositionOrder: Codable, Sendable {
 struct ViewedTitleDocument: Codable, Sendable {
     let id: TitleID
     @OrNull var name: String?
+    /// A name made from the file's name; null if the title has a name, or if the file's says nothing to people.
+    @OrNull var fallbackName: String?
+    /// What the media or the file's name state about the album or series; null if neither states anything.
+    @OrNull var tags: TitleTags?
     /// The kind of the title's manifest; null for a title that is a single file.
     @OrNull var kind: ManifestKind?
     @OrNull var type: String?
@@ -204,6 +217,7 @@ struct ViewedTitleDocument: Codable, Sendable {
         guard let id = title.id else { return nil }
         self.id = id
         (name, kind, duration) = (title.name, title.manifestKind, title.duration)
+        (fallbackName, tags) = (title.fallbackName, title.tags)
         type = title.type.flatMap { MediaType.one($0) }
         (size, bytes, complete, added) = (title.wholeSize, title.wholeBytes, title.isWhole, title.added)
         cover = title.cover

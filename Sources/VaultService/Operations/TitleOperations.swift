@@ -5,8 +5,19 @@ extension Operations {
     package enum Titles {
         static let all: [any AnyOperation] = [
             pin, unpin, rename, unname, setModeByID, unsetMode, setMode, removeByID, remove, removeCover,
-            changeDownloads,
+            changeDownloads, chapters,
         ]
+
+        /// Returns the chapters that the held media of a title state.
+        static let chapters = Operation<TitleDocument, ChaptersDocument>(
+            .get, "resources/{id}/chapters", scope: .read, isForViewers: true
+        ) { title, vault, caller in
+            if let viewer = caller.viewer {
+                _ = try await SharedTitles(vault: vault, viewer: viewer).title(title.id)
+            }
+            return ChaptersDocument(
+                chapters: try await vault.titles.chapters(of: vault.titles.reference(of: title.id)))
+        }
 
         /// Sets the mode of a resource, or makes it follow the vault's mode. A reference identifies the resource,
         /// because the vault need not know it yet.
@@ -106,6 +117,11 @@ extension Operations {
             DownloadChangeDocument(changed: try await vault.queue.change(change.act, of: change.selection))
         }
     }
+}
+
+/// The chapters of a title.
+struct ChaptersDocument: Codable, Sendable {
+    let chapters: [MediaChapter]
 }
 
 /// A title that a path names.

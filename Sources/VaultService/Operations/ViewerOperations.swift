@@ -74,12 +74,20 @@ extension Operations {
         /// Shares titles with one viewer or with all viewers, or stops sharing them.
         package static let share = Operation<ShareOrder, SharedDocument>(.post, "shares", scope: .admin) {
             order, vault, _ in
-            guard (1...ShareOrder.maxCount).contains(order.resources.count) else {
-                throw VaultError(.invalidArgument, "resources must name 1 to \(ShareOrder.maxCount) titles")
-            }
             let viewer = try order.viewer.map { try viewerID($0) }
-            return SharedDocument(
-                changed: try await vault.viewers.share(order.resources, with: viewer, isShared: order.shared))
+            switch (order.resources, order.collection) {
+            case (let titles?, nil):
+                guard (1...ShareOrder.maxCount).contains(titles.count) else {
+                    throw VaultError(.invalidArgument, "resources must name 1 to \(ShareOrder.maxCount) titles")
+                }
+                return SharedDocument(
+                    changed: try await vault.viewers.share(titles, with: viewer, isShared: order.shared))
+            case (nil, let id?):
+                return SharedDocument(
+                    changed: try await vault.collections.share(id, with: viewer, isShared: order.shared))
+            default:
+                throw VaultError(.invalidArgument, "the request must name either resources or a collection")
+            }
         }
 
         /// Returns the positions up to which the caller has played titles.

@@ -101,6 +101,33 @@ extension ResourceMetadata {
         set { members["duration"] = newValue.map { .integer($0) } }
     }
 
+    /// What the title's media state about its album or series; nil if nothing was recorded, because the media were not
+    /// read.
+    package var tags: TitleTags? {
+        get { members["tags"].flatMap { try? JSONObject($0, name: "tags") }.map { TitleTags($0) } }
+        set { members["tags"] = newValue.map { .object($0.record.members) } }
+    }
+
+    /// The name of the collection into which the owner moved the title; nil if the title was not moved.
+    ///
+    /// An invalid member counts as absent.
+    package var collection: String? {
+        get { text("collection") }
+        set { members["collection"] = newValue.map { .string($0) } }
+    }
+
+    /// The name that the owner gave to the title's own collection; nil if it has none.
+    ///
+    /// An invalid member counts as absent.
+    package var collectionName: String? {
+        get { text("collectionName") }
+        set { members["collectionName"] = newValue.map { .string($0) } }
+    }
+
+    private func text(_ name: String) -> String? {
+        if case .string(let text)? = members[name], !text.isEmpty { text } else { nil }
+    }
+
     /// The record of what was fetched of a title, if the resource is the title's manifest.
     package var title: JSONObject? {
         get { members["title"].flatMap { try? JSONObject($0, name: "title") } }

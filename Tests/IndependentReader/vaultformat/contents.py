@@ -240,7 +240,8 @@ class Contents:
         self._members(resource.metadata, f"the metadata of resource {name}",
                       {"url": str, "cacheKey": str, "created": int},
                       {"serving": str, "partOf": list, "fields": list, "fieldsOrigin": str, "mode": str, "id": str,
-                       "duration": int, "cover": str, "coverFromFeed": bool, "pictured": str})
+                       "duration": int, "cover": str, "coverFromFeed": bool, "pictured": str,
+                       "tags": dict, "collection": str, "collectionName": str})
         if resource.metadata.get("id") is not None and not is_title_id(resource.metadata["id"]):
             self._fault(f"Resource {name} keeps an id that is none.")
         try:
@@ -388,7 +389,7 @@ class Contents:
         record, name = self._open_record(row, "viewer"), row["id"].hex()
         if record is not None:
             self._members(record, f"the record of viewer {name}", {"name": str, "created": int, "all": bool},
-                          {"pin": dict, "tries": dict, "failures": dict})
+                          {"pin": dict, "tries": dict, "failures": dict, "collections": list})
             if record.get("pin"):
                 self._members(record["pin"], f"the PIN of viewer {name}",
                               {"salt": str, "passes": int, "memory": int, "hash": str}, {})

@@ -113,13 +113,24 @@ struct ListSelectionTests {
                 #expect(try "\(cursor)".wholeMatch(of: Regex(pattern)) != nil)
             }
         }
-        let long = Base64.encodeForURL(Array(repeating: 0x61, count: ListPlace.maxNameBytes + 1))
+        let long = Base64.encodeForURL(Array(repeating: 0x61, count: NaturalOrder.maxBytes + 1))
         for wrong in [
             "", ".", "name", "name.0.aaaaaaaa", "name.0.aaaaaaaa.YQ.YQ", "size.+1.aaaaaaaa.YQ", "size.01.aaaaaaaa.YQ",
             "size.99999999999999999999.aaaaaaaa.YQ", "name.0.AAAAAAAA.YQ", "name.0.aaaaaaa.YQ", "other.0.aaaaaaaa.YQ",
             "name.0.aaaaaaaa.YQ==", "name.0.aaaaaaaa._w", "name.0.aaaaaaaa.\(long)", "aaaaaaaa-1", "-1",
         ] { #expect(ListCursor(wrong) == nil, "\(wrong)") }
         #expect(ListCursor("name.0.aaaaaaaa.YQ") != nil, "premise")
+    }
+
+    @Test("A search finds words in any order, in the name, the tags and the collection, without accents and ligatures")
+    func words() throws {
+        var found = try title("aaaaaaaa", name: "Der große Fluß")
+        found.tags = TitleTags()
+        (found.tags?.artist, found.tags?.album, found.collection) = ("Björk Œuvre", "The ﬁnal Act", "For the trip")
+        for text in ["fluss gross", "GROẞE", "bjork fluß", "oeuvre", "final", "FOR trip act", "  fluss  "] {
+            #expect(TitleSearch(text: text).finds(found), "\(text)")
+        }
+        for text in ["fluss klein", "björk x", "finales"] { #expect(!TitleSearch(text: text).finds(found), "\(text)") }
     }
 
     @Test("An empty search finds every title")

@@ -60,22 +60,25 @@ struct WireForm: Sendable, CustomTestStringConvertible {
     private static let times = #""accessed":"2026-11-23T22:00:00Z","added":"2026-11-23T22:15:39Z""#
 
     private static let resource =
-        #"{\#(times),"bytes":5,"class":"cache","contentID":"e","cover":"\#(tag)","duration":8,"etag":"\"a\"","expires":\#(time),"generation":1,"#
+        #"{\#(times),"bytes":5,"class":"cache","collection":"g","collectionName":"h","contentID":"e","cover":"\#(tag)","#
+        + #""duration":8,"etag":"\"a\"","expires":\#(time),"fallbackName":"f","generation":1,"#
         + #""held":[[0,5],[7,9]],"id":"k3v7q2ma","mode":"prefer-vault","#
-        + #""name":"d","part":false,"partBytes":6,"size":9,"title":\#(title),"type":"video/mp4","#
+        + #""name":"d","part":false,"partBytes":6,"size":9,"tags":\#(tags),"title":\#(title),"type":"video/mp4","#
         + #""url":"https://a.example/b?c"}"#
+
+    private static let tags =
+        #"{"album":"a","artist":"b","disc":1,"episode":2,"language":"de","season":3,"series":"c","track":4}"#
 
     private static let tag = String(repeating: "0c", count: 8)
     private static let viewer =
-        #"{"created":\#(time),"failures":[\#(failures)],"hasPIN":true,"id":"\#(vault)","name":"a","#
+        #"{"collections":2,"created":\#(time),"failures":[\#(failures)],"hasPIN":true,"id":"\#(vault)","name":"a","#
         + #""sharesAll":false,"titles":3}"#
     private static let failures =
         #"{"address":null,"count":2,"knownDevice":false,"last":\#(time),"until":null}"#
 
     private static let viewed =
-        #"{"added":\#(time),"bytes":5,"complete":true,"cover":"0c","duration":8,"held":[[0,5]],"id":"k3v7q2ma","#
-        + #""kind":"hls","name":"d","size":9,"#
-        + #""type":"video/mp4"}"#
+        #"{"added":\#(time),"bytes":5,"complete":true,"cover":"0c","duration":8,"fallbackName":"f","held":[[0,5]],"#
+        + #""id":"k3v7q2ma","kind":"hls","name":"d","size":9,"tags":\#(tags),"type":"video/mp4"}"#
 
     private static let share = #"{"id":"k3v7q2ma","viewers":["\#(vault)"]}"#
     private static let position = #"{"changed":\#(time),"duration":9.5,"id":"k3v7q2ma","seconds":1.25}"#
@@ -108,12 +111,23 @@ struct WireForm: Sendable, CustomTestStringConvertible {
                 + #""unlock":{"method":"key-file","restsWithVault":true},"used":8,"vault":"\#(vault)"}"#),
         WireForm(
             ListedDocument.self, "Listed",
-            #"{\#(times),"bytes":5,"class":"pinned","complete":true,"contentID":"e","cover":"\#(tag)","duration":8,"expires":\#(time),"#
-                + #""id":"k3v7q2ma","name":"d","size":5,"title":\#(title),"type":"video/mp4","#
+            #"{\#(times),"bytes":5,"class":"pinned","collection":"g","complete":true,"contentID":"e","cover":"\#(tag)","#
+                + #""duration":8,"expires":\#(time),"fallbackName":"f","id":"k3v7q2ma","name":"d","size":5,"#
+                + #""tags":\#(tags),"title":\#(title),"type":"video/mp4","#
                 + #""url":"https://a.example/"}"#,
             minimal:
-                #"{\#(times),"bytes":5,"class":"pinned","complete":true,"contentID":null,"cover":null,"duration":null,"expires":null,"#
-                + #""id":null,"name":null,"size":null,"title":null,"type":null,"url":"https://a.example/"}"#),
+                #"{\#(times),"bytes":5,"class":"pinned","collection":null,"complete":true,"contentID":null,"cover":null,"#
+                + #""duration":null,"expires":null,"fallbackName":null,"id":null,"name":null,"size":null,"tags":null,"#
+                + #""title":null,"type":null,"url":"https://a.example/"}"#),
+        WireForm(
+            ChaptersDocument.self, "Chapters", #"{"chapters":[{"name":"a","start":5}]}"#,
+            minimal: #"{"chapters":[{"start":5}]}"#),
+        WireForm(
+            CollectionsDocument.self, "Collections",
+            #"{"collections":[{"id":"0a1b2c3d0a1b2c3d","kind":"album","name":"a","titles":["k3v7q2ma"],"#
+                + #""viewers":["\#(vault)"]}]}"#,
+            minimal:
+                #"{"collections":[{"id":"0a1b2c3d0a1b2c3d","kind":"album","name":null,"titles":[],"viewers":[]}]}"#),
         WireForm(
             PageDocument.self, "Page", #"{"damaged":1,"next":"\#(id)","resources":[]}"#,
             minimal: #"{"damaged":1,"next":null,"resources":[]}"#),
@@ -325,8 +339,13 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             #"{"hasPIN":false,"id":"\#(vault)","name":"a","pin":"2468","sharesAll":true,"unlock":true}"#,
             minimal: #"{"id":"\#(vault)"}"#),
         WireForm(
-            ShareOrder.self, "ShareOrder", #"{"resources":["k3v7q2ma"],"shared":true,"viewer":"\#(vault)"}"#,
-            minimal: #"{"resources":["k3v7q2ma"],"shared":true,"viewer":null}"#),
+            ShareOrder.self, "ShareOrder",
+            #"{"collection":"0a1b2c3d0a1b2c3d","resources":["k3v7q2ma"],"shared":true,"viewer":"\#(vault)"}"#,
+            minimal: #"{"shared":true,"viewer":null}"#),
+        WireForm(
+            CollectionMove.self, "CollectionMove", #"{"name":"a","resources":["k3v7q2ma"]}"#,
+            minimal: #"{"name":null,"resources":["k3v7q2ma"]}"#),
+        WireForm(CollectionName.self, "CollectionName", #"{"id":"0a1b2c3d0a1b2c3d","name":"a"}"#),
         WireForm(
             PositionOrder.self, "PositionOrder", #"{"duration":9.5,"seconds":1.25}"#, minimal: #"{"seconds":1.25}"#),
         WireForm(

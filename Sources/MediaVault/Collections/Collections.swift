@@ -1,0 +1,114 @@
+import VaultCache
+import VaultCrypto
+public import VaultModel
+import VaultStorage
+
+/// The collections of a vault: titles that belong together, because they are of one series, album, folder or feed, or
+/// because the owner moved them together.
+///
+/// Collections are not stored. The titles themselves say where they belong, so that a title that comes later joins its
+/// collection by itself, and is shared with the same viewers.
+public struct Collections: Sendable {
+    let titles: Titles
+    let subscriptions: Subscriptions
+    let viewers: Viewers
+
+    /// Returns all collections, in the order of their names.
+    ///
+    /// Titles whose rows do not open are left out.
+    ///
+    /// - Throws: ``VaultError`` if the index cannot be read.
+    public func all() async throws -> [TitleCollection] { try await collections(of: titles.summaries()) }
+
+    /// Returns the collections with at least one title that a viewer may see. Other titles are left out of them.
+    ///
+    /// - Throws: ``VaultError`` if the index cannot be read.
+    public func all(sharedWith viewer: ViewerID) async throws -> [TitleCollection] {
+        try await collections(of: viewers.summaries(sharedWith: viewer))
+    }
+
+    /// Returns the collection with an id.
+    ///
+    /// - Throws: ``VaultError`` with code `notHeld` if there is none.
+    public func find(_ id: String) async throws -> TitleCollection {
+        guard let found = try await all().first(where: { $0.id == id }) else {
+            throw VaultError(.notHeld, "there is no collection with this id; list the collections")
+        }
+        return found
+    }
+
+    /// Returns the viewers with whom a collection is shared, in the order in which they were added.
+    public func viewers(of collection: TitleCollection) -> [ViewerID] { viewers.viewers(of: collection.key.mark) }
+
+    /// Sets the name of a collection; nil or an empty name brings back the one that its titles state.
+    ///
+    /// - Throws: ``VaultError`` with code `notHeld` if there is no such collection; `invalidArgument` if the collection
+    ///   was made by ``move(_:to:)`` and would lose its name; `inUse` if another subscription has the name; `owned` if
+    ///   this process is not the owner.
+    public func rename(_ id: String, to name: String?) async throws {
+        try titles.store.requireOwner(to: "renames collections")
+        let (collection, name) = (try await find(id), name.flatMap(MediaName.cleaned))
+        switch collection.kind {
+        case .own:
+            guard let name else {
+                throw VaultError(
+                    .invalidArgument, "only its name holds this collection together; move its titles out to end it")
+            }
+            // The viewers of the old name stay the viewers.
+            let former = viewers.viewers(of: collection.key.mark)
+            let key = CollectionKey(kind: .own, text: CollectionKey.comparable(name))
+            for viewer in former { try await viewers.share(key.mark, with: viewer, isShared: true) }
+            try await change(collection.titles) { $0.collection = name }
+            if key != collection.key {
+                for viewer in former { try await viewers.share(collection.key.mark, with: viewer, isShared: false) }
+            }
+        case .feed: try await subscriptions.rename(feed: collection.key.text, to: name)
+        case .series, .album, .folder: try await change(collection.titles) { $0.collectionName = name }
+        }
+    }
+
+    /// Moves titles into the collection of the owner with a name, which begins to exist with its first title.
+    ///
+    /// - Parameters:
+    ///   - ids: the ids of the titles.
+    ///   - name: the name of the collection; nil to let the titles belong where they belong by themselves.
+    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not have one of the titles, in which case those
+    ///   before it are moved; `owned` if this process is not the owner.
+    public func move(_ ids: [TitleID], to name: String?) async throws {
+        try titles.store.requireOwner(to: "moves titles")
+        let name = name.flatMap(MediaName.cleaned)
+        for id in ids { try await titles.change(titles.reference(of: id)) { $0.collection = name } }
+    }
+
+    /// Shares a collection with a viewer, or with all current viewers, or stops sharing it. What is shared includes the
+    /// titles that come later.
+    ///
+    /// - Parameters:
+    ///   - id: the id of the collection.
+    ///   - viewer: the viewer; nil for all current viewers.
+    ///   - isShared: whether the collection is shared from now on.
+    /// - Returns: the number of viewers for whom that changed something.
+    /// - Throws: ``VaultError`` with code `notHeld` if there is no such collection or viewer; `inUse` if too many
+    ///   collections are shared with the viewer; `owned` if this process is not the owner; `storage` or `diskFull` if
+    ///   the change cannot be written.
+    @discardableResult
+    public func share(_ id: String, with viewer: ViewerID?, isShared: Bool) async throws -> Int {
+        try await viewers.share(find(id).key.mark, with: viewer, isShared: isShared)
+    }
+
+    private func change(
+        _ summaries: [ResourceSummary], _ change: @escaping @Sendable (inout ResourceMetadata) -> Void
+    ) async throws {
+        for id in summaries.compactMap(\.id) { try await titles.change(titles.reference(of: id), change) }
+    }
+
+    private func collections(of summaries: [ResourceSummary]) async throws -> [TitleCollection] {
+        let grouping = TitleGrouping(try await subscriptions.all().subscriptions)
+        let store = titles.store
+        return grouping.collections(of: summaries) { key in
+            // A keyed hash, because a viewer could guess the text behind another.
+            let name = store.keyring.resourceID(cacheKey: Array("collection:".utf8) + key.bytes, locator: store.index.locator)
+            return String((name?.hex ?? "").prefix(TitleCollection.idLength))
+        }
+    }
+}

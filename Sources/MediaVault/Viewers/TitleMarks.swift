@@ -1,0 +1,98 @@
+import VaultModel
+import VaultStorage
+
+/// Knows to which collection each title belongs, from when a collection is shared with a viewer.
+///
+/// Requests read only this object. A title whose row was not read yet belongs to no collection, so that it is not
+/// shared.
+final class TitleMarks: Sendable {
+    private struct Place {
+        let resource: ResourceID
+        let mark: CollectionMark
+    }
+
+    private let store: VaultStore
+    /// The titles that belong to a collection; nil while no collection is shared, so that they were not read.
+    private let places = Locked<[TitleID: Place]?>(nil)
+
+    init(_ store: VaultStore) { self.store = store }
+
+    /// Whether the titles were read, so that changes must be followed.
+    var isLoaded: Bool { places.withLock { $0 != nil } }
+
+    /// Returns the mark of the collection to which a title belongs; nil if it belongs to none.
+    func mark(of title: TitleID) -> CollectionMark? { places.withLock { $0?[title]?.mark } }
+
+    /// Returns the titles of some collections, each with its resource.
+    func titles(in marks: Set<CollectionMark>) -> [TitleID: ResourceID] {
+        guard !marks.isEmpty else { return [:] }
+        return places.withLock { ($0 ?? [:]).filter { marks.contains($0.value.mark) }.mapValues(\.resource) }
+    }
+
+    /// Reads all titles. Blocks.
+    func load() throws {
+        let grouping = TitleGrouping(try store.subscriptions.all().subscriptions)
+        var found: [TitleID: Place] = [:]
+        var last: ResourceID?
+        repeat {
+            let rows = try store.index.resources.sealed(after: last, limit: Self.pageSize, parts: false)
+            for (title, place) in try read(rows, grouping) { found[title] = place }
+            last = rows.count < Self.pageSize ? nil : rows.last?.id
+        } while last != nil
+        let all = found
+        places.withLock { $0 = all }
+    }
+
+    /// Forgets all titles, because no collection is shared any more, or because the vault is closed.
+    func forget() { places.withLock { $0 = nil } }
+
+    /// Reads changed resources again, unless nothing was read before. Blocks.
+    ///
+    /// - Parameter missing: the changed resources that the vault no longer has.
+    /// - Returns: whether a title now belongs to another collection than before.
+    func follow(_ changed: Set<ResourceID>, missing: [ResourceID]) throws -> Bool {
+        guard isLoaded, !changed.isEmpty else { return false }
+        let rows = try store.index.resources.sealed(Array(changed.subtracting(missing)))
+        let found = try read(rows, TitleGrouping(try store.subscriptions.all().subscriptions))
+        return places.withLock { places in
+            guard let former = places else { return false }
+            let kept = former.filter { !changed.contains($0.value.resource) }
+            let now = kept.merging(found) { _, new in new }
+            places = now
+            return now.mapValues(\.mark) != former.mapValues(\.mark)
+        }
+    }
+
+    private func read(_ rows: [SealedResource], _ grouping: TitleGrouping) throws -> [TitleID: Place] {
+        var found: [TitleID: Place] = [:]
+        for resource in try rows.compactMap({ try store.index.resources.openIfSound($0) }) {
+            let summary = ResourceSummary(resource)
+            if !summary.isPart, let title = summary.id, let key = grouping.key(of: summary) {
+                found[title] = Place(resource: resource.id, mark: key.mark)
+            }
+        }
+        return found
+    }
+
+    private static let pageSize = 256
+}
+
+/// Passes on that resources have changed, at most once at a time.
+final class WakeUp: Sendable {
+    private let act = Locked<(@Sendable () -> Void)?>(nil)
+    private let isRunning = Locked(false)
+
+    func set(_ act: @escaping @Sendable () -> Void) { self.act.withLock { $0 = act } }
+
+    func call() { act.withLock { $0 }?() }
+
+    /// Returns whether the caller is the only one that has begun.
+    func begin() -> Bool {
+        isRunning.withLock { isRunning in
+            defer { isRunning = true }
+            return !isRunning
+        }
+    }
+
+    func end() { isRunning.withLock { $0 = false } }
+}

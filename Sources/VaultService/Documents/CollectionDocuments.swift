@@ -1,0 +1,66 @@
+package import MediaVault
+import VaultModel
+
+/// A collection as `GET /api/v1/collections` and `collection list --json` report it.
+package struct CollectionDocument: Codable, Sendable {
+    package let id: String
+    package let kind: CollectionKind
+    /// The name; null if nothing names the collection.
+    @OrNull package var name: String?
+    /// The ids of the titles, in the order in which people play them.
+    package let titles: [TitleID]
+    /// The ids of the viewers with whom the collection is shared; empty for viewers.
+    package private(set) var viewers: [String]
+    private let isNamedByOrigin: Bool
+
+    init(_ collection: TitleCollection, viewers: [ViewerID] = []) {
+        (id, kind, isNamedByOrigin) = (collection.id, collection.kind, collection.isNamedByOrigin)
+        (titles, self.viewers) = (collection.titles.compactMap(\.id), viewers.map(\.hex))
+        name = collection.name
+    }
+
+    /// A copy that does not reveal where the titles came from.
+    var withoutOrigin: CollectionDocument {
+        var document = self
+        if isNamedByOrigin { document.name = nil }
+        return document
+    }
+
+    private enum CodingKeys: CodingKey { case id, kind, name, titles, viewers }
+
+    package init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        (id, kind) = (try members.decode(String.self, forKey: .id), try members.decode(CollectionKind.self, forKey: .kind))
+        titles = try members.decode([TitleID].self, forKey: .titles)
+        (viewers, isNamedByOrigin) = (try members.decode([String].self, forKey: .viewers), false)
+        name = try members.decodeIfPresent(String.self, forKey: .name)
+    }
+}
+
+/// The collections of a vault.
+package struct CollectionsDocument: Codable, Sendable {
+    package let collections: [CollectionDocument]
+}
+
+/// The body of `PATCH /api/v1/collections`.
+package struct CollectionName: Codable, Sendable {
+    /// The id of the collection.
+    let id: String
+    /// The new name; empty to bring back the one that the titles state.
+    let name: String
+
+    package init(_ id: String, name: String) { (self.id, self.name) = (id, name) }
+}
+
+/// The body of `POST /api/v1/collections`.
+package struct CollectionMove: Codable, Sendable {
+    /// The ids of the titles.
+    let resources: [TitleID]
+    /// The name of the collection; null to let the titles belong where they belong by themselves.
+    @OrNull var name: String?
+
+    package init(_ resources: [TitleID], to name: String?) {
+        self.resources = resources
+        self.name = name
+    }
+}

@@ -1,0 +1,39 @@
+import MediaVault
+import VaultModel
+
+extension Operations {
+    /// Operations on collections: titles that belong together.
+    package enum Collections {
+        static let all: [any AnyOperation] = [list, rename, move]
+
+        /// Returns the collections, of which a viewer gets those with titles that are shared with them.
+        package static let list = Operation<EmptyDocument, CollectionsDocument>(
+            .get, "collections", scope: .read, isForViewers: true
+        ) { _, vault, caller in
+            guard let viewer = caller.viewer else {
+                let all = try await vault.collections.all()
+                return CollectionsDocument(
+                    collections: all.map { CollectionDocument($0, viewers: vault.collections.viewers(of: $0)) })
+            }
+            let shared = try await vault.collections.all(sharedWith: viewer)
+            return CollectionsDocument(collections: shared.map { CollectionDocument($0).withoutOrigin })
+        }
+
+        /// Sets the name of a collection. An empty name brings back the one that its titles state.
+        package static let rename = Operation<CollectionName, EmptyDocument>(.patch, "collections", scope: .admin) {
+            order, vault, _ in
+            try await vault.collections.rename(order.id, to: order.name)
+            return EmptyDocument()
+        }
+
+        /// Moves titles into the owner's collection of a name, or back to where they belong by themselves.
+        package static let move = Operation<CollectionMove, EmptyDocument>(.post, "collections", scope: .admin) {
+            order, vault, _ in
+            guard (1...ShareOrder.maxCount).contains(order.resources.count) else {
+                throw VaultError(.invalidArgument, "resources must name 1 to \(ShareOrder.maxCount) titles")
+            }
+            try await vault.collections.move(order.resources, to: order.name)
+            return EmptyDocument()
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import SeededRandom
+import Testing
+import VaultModel
+
+@testable import MediaVault
+
+@Suite("Names that files have")
+struct FileNameTests {
+    private static func read(_ path: String, isManifest: Bool = false) -> FileName {
+        FileName(ofURL: "https://media.example/" + path, isManifest: isManifest)
+    }
+
+    @Test(
+        "The name of a file is made readable",
+        arguments: [
+            ("music/01%20-%20Aurora.flac", "Aurora"), ("a/The_Lost_Harbour.mp4", "The Lost Harbour"),
+            ("a/big.buck.bunny.2008.1080p.x264.mkv", "big buck bunny 2008"), ("a/my-summer-film.webm", "my summer film"),
+            ("a/Spider-Man.mp4", "Spider-Man"), ("12%20Monkeys.mkv", "12 Monkeys"),
+            ("2001%20A%20Space%20Odyssey.mkv", "2001 A Space Odyssey"), ("Stra%C3%9Fe%20am%20Meer.m4a", "Straße am Meer"),
+            ("3.%20The%20Sea.mp3", "The Sea"), ("1-02%20Tide.mp3", "Tide"), ("007_Goldfinger.mp4", "Goldfinger"),
+            ("film.mp4", "film"), ("video/", "video"), ("MyBigSummerHolidayFilm.mp4", "MyBigSummerHolidayFilm"),
+            ("Die%20%C3%84rzte.mp3?token=secret", "Die Ärzte"), ("a+b+c.mp4", "a b c"), ("v1.2.mp4", "v1 2"),
+        ])
+    func readable(path: String, name: String) {
+        #expect(Self.read(path).name == name)
+    }
+
+    @Test(
+        "A token says nothing to people",
+        arguments: [
+            "8f3a9c1d2e4b5a6f.mp4", "dQw4w9WgXcQ.mp4", "550e8400-e29b-41d4-a716-446655440000.mp4", "9781234567897.mp3",
+            "a1b2c3d4e5f6.webm", "xkcdrtfmwqbzplhj.mp4", "_-_.mp4", "...", "",
+        ])
+    func tokens(path: String) {
+        #expect(Self.read(path).name == nil)
+    }
+
+    @Test("Numbers of tracks and episodes are read, and the series before them")
+    func numbers() {
+        let track = Self.read("a/01%20-%20Aurora.flac").tags
+        #expect((track.track, track.disc, track.season) == (1, nil, nil))
+        let disc = Self.read("a/2-07%20Tide.flac").tags
+        #expect(disc.disc == 2 && disc.track == 7)
+        for text in ["The.Harbour.S02E11.Fog.1080p.mkv", "The%20Harbour%202x11%20Fog.mkv", "The_Harbour_s02e11.mkv"] {
+            let tags = Self.read(text).tags
+            #expect(tags.series == "The Harbour" && tags.season == 2 && tags.episode == 11, "\(text)")
+        }
+        for text in ["1920x1080.mp4", "12%20Monkeys.mkv", "Class%20of%201999.mkv", "sea.mp4"] {
+            #expect(Self.read(text).tags.isEmpty, "\(text)")
+        }
+    }
+
+    @Test("A playlist has the name of its folder, and nothing has that of its host")
+    func folders() {
+        #expect(Self.read("films/Aurora/master.m3u8", isManifest: true).name == "Aurora")
+        #expect(Self.read("films/Aurora/part.mp4").name == "part")
+        #expect(Self.read("films/8f3a9c1d2e4b5a6f/master.m3u8", isManifest: true).name == "master")
+        #expect(Self.read("master.m3u8", isManifest: true).name == "master")
+        #expect(FileName(ofURL: "https://media.example", isManifest: true).name == nil)
+        #expect(FileName(ofURL: "https://media.example/?film", isManifest: false).name == nil)
+    }
+
+    private static let breaks: Set<Unicode.GeneralCategory> = [.control, .lineSeparator, .paragraphSeparator]
+
+    @Test("Any path is read, and its name is one line without marks that turn the text")
+    func fuzz() {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        var random = SeededGenerator(seed: seed)
+        let parts = ["%0A", "%00", "%E2%80%AE", "%", "/", ".", "-", "_", " ", "01", "s1e2", "a", "\u{202E}", "x", "%C3", "🎬"]
+        for _ in 0..<2000 {
+            let path = (0..<Int.random(in: 0...12, using: &random)).map { _ in parts.randomElement(using: &random) ?? "" }
+            let found = Self.read(path.joined(), isManifest: Bool.random(using: &random))
+            let scalars = Array((found.name ?? "").unicodeScalars)
+            #expect(!scalars.contains { Self.breaks.contains($0.properties.generalCategory) }, "seed \(seed), \(path)")
+            #expect(!scalars.contains("\u{202E}"), "seed \(seed), \(path)")
+        }
+    }
+}
