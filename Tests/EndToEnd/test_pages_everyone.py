@@ -4,6 +4,36 @@ from axe_playwright_python.sync_playwright import Axe
 from harness.case import NIGHT, each
 from harness.own_pages import FILM, OWNERS, SHOTS, SIZES, PagesCase, expect
 
+# Presses each arrow on each control that has the focus, from the first on; returns those that no arrow reaches, and those
+# from which none leads away.
+_WALK = """async () => {
+    const controls = () => [...document.querySelectorAll('a[href], button:not([disabled]), input:not([disabled]), select:not([disabled]), textarea, summary, [tabindex="0"]')]
+        .filter(one => one.checkVisibility({visibilityProperty: true}) && one.id !== 'skip');
+    const reached = new Set(), waits = [], stuck = [];
+    const name = one => one.outerHTML.slice(0, 110);
+    const press = key => (document.activeElement || document.body).dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true, cancelable: true}));
+    document.activeElement.blur();
+    press('ArrowDown');
+    waits.push(document.activeElement);
+    while (waits.length) {
+        const from = waits.pop();
+        if (reached.has(from)) continue;
+        reached.add(from);
+        let leads = 0;
+        for (const key of ['ArrowDown', 'ArrowUp', 'ArrowRight', 'ArrowLeft']) {
+            if (!from.isConnected) break;
+            from.focus({preventScroll: true});
+            press(key);
+            const to = document.activeElement;
+            if (to === from) continue;
+            leads++;
+            if (!reached.has(to)) waits.push(to);
+        }
+        if (from.isConnected && !leads) stuck.push(name(from));
+    }
+    return [...controls().filter(one => !reached.has(one)).map(one => ['is not reached', name(one)]), ...stuck.map(one => ['holds the focus', one])];
+}"""
+
 SCHEMES, SCREENS = (("light", "dark"), SIZES) if "pages" in NIGHT else (("light",), ("phone",))
 
 
@@ -61,6 +91,55 @@ class Everyone(PagesCase):
             self.page.wait_for_timeout(300)
             self.page.screenshot(path=f"{SHOTS}/{size}-{name}.png")
             self.assertLessEqual(self.page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0, name)
+
+    def test_arrows_reach_all(self):
+        """Arrow keys alone reach every control of every page, of the player and of its bar, and leave it again"""
+        found = []
+        for name, path in {**self.paths(), "bar": ""}.items():
+            self.go(path)
+            if name == "player":
+                self.page.keyboard.press(" ")
+                self.wait_for("document.querySelector('video').currentTime > 0.2")
+                self.page.keyboard.press(" ")
+            self.page.wait_for_timeout(300)
+            found += [(name, *trouble) for trouble in self.page.evaluate(_WALK)]
+        self.assertEqual(found, [])
+
+    def test_remote_control(self):
+        """The middle of a remote control opens a choice, and its arrows leave a choice and a slider that are not open"""
+        self.page.get_by_label("Sort by").focus()
+        before = self.page.get_by_label("Sort by").input_value()
+        self.page.keyboard.press("ArrowDown")
+        self.assertEqual(self.page.get_by_label("Sort by").input_value(), before)
+        expect(self.page.get_by_label("Sort by")).not_to_be_focused()
+        self.go(self.paths()["player"])
+        self.wait_for("document.querySelector('video').readyState > 0")
+        for label in ("Place in the title", "Volume"):
+            for key in ("ArrowUp", "ArrowDown"):
+                self.page.get_by_label(label).focus()
+                self.page.keyboard.press(key)
+                expect(self.page.get_by_label(label)).not_to_be_focused()
+
+    def test_telephone(self):
+        """On a telephone the first card is in the first third, all rooms are at the bottom, and a finger hits every control"""
+        self.visit(size="phone", has_touch=True, is_mobile=True)
+        tile = self.page.locator(".tile, .card").first
+        expect(tile).to_be_visible()
+        self.assertLess(tile.bounding_box()["y"], 844 / 3)
+        self.page.locator("nav").get_by_role("button", name="More").click()
+        rooms = self.page.locator("nav a:visible").all_inner_texts() + self.page.locator(".menu:popover-open button").all_inner_texts()
+        self.assertEqual(len(rooms), len(OWNERS) + 1)
+        self.page.locator(".menu:popover-open").get_by_role("button", name="Settings").click()
+        expect(self.page.locator("h1")).to_have_text("Settings")
+        for name, path in self.paths().items():
+            self.go(path)
+            self.page.wait_for_timeout(200)
+            small = self.page.evaluate("""[...document.querySelectorAll('nav a, nav button, button, select, input:not([type=checkbox])')].filter(one => one.checkVisibility())
+                .map(one => [one.outerHTML.slice(0, 80), one.getBoundingClientRect()]).filter(([, box]) => box.width && (box.height < 43.5 || box.width < 39)).map(([text]) => text)""")
+            self.assertEqual(small, [], name)
+        expect(self.page.locator(".keys")).to_have_count(0)
+        self.go(self.paths()["player"])
+        expect(self.page.locator(".keys")).to_be_hidden()
 
     def test_right_to_left(self):
         """The pages hold together from right to left"""

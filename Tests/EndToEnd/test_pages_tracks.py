@@ -97,6 +97,11 @@ class Tracks(PagesCase):
         self.wait_for("document.querySelector('video').readyState > 1")
         self.page.keyboard.press(" ")
         self.wait_for("document.querySelector('video').currentTime > 0.5")
+        self.choices()
+
+    def choices(self):
+        """Opens the panel with the choices of the player."""
+        self.page.get_by_role("button", name="Speed, sound and subtitles").click()
 
     def shown(self):
         return self.page.evaluate("[...document.querySelector('video').textTracks].filter(one => one.mode === 'showing')"
@@ -112,7 +117,7 @@ class Tracks(PagesCase):
         self.vault.result("fetch", url, "--audio", "all", "--subtitles", "all")
         origin.stop()
         self.open(url)
-        chosen = self.page.get_by_label("Subtitles")
+        chosen = self.page.get_by_label("Subtitles", exact=True)
         self.assertEqual(chosen.locator("option").all_inner_texts(), ["No subtitles", "English", "<b>Hostile</b>"])
         chosen.select_option("English")
         self.assert_eventually(lambda: len(self.cues()), 7, within=20)
@@ -123,9 +128,9 @@ class Tracks(PagesCase):
         self.assert_eventually(lambda: [text for _, _, text in self.cues()], [f"part {number}" for number in [*range(7), 12, 13, 14]], within=20)
         self.go("")
         self.open(url)
-        expect(self.page.get_by_label("Subtitles").locator("option:checked")).to_have_text("English")
+        expect(self.page.get_by_label("Subtitles", exact=True).locator("option:checked")).to_have_text("English")
         self.assert_eventually(lambda: len(self.cues()) > 0, True, within=20)
-        self.page.get_by_label("Subtitles").select_option("No subtitles")
+        self.page.get_by_label("Subtitles", exact=True).select_option("No subtitles")
         self.assertEqual(self.cues(), [])
         self.assertEqual(self.page.evaluate("Object.keys(localStorage).filter(name => name !== 'mv.proof').join()"), "")
 
@@ -141,8 +146,10 @@ class Tracks(PagesCase):
         chosen = self.page.get_by_label("Sound track")
         self.assertEqual(chosen.locator("option").all_inner_texts(), ["English", "Deutsch"])
         expect(chosen.locator("option:checked")).to_have_text("English")
+        self.page.keyboard.press("Escape")
         self.page.keyboard.press("5")
         self.wait_for("document.querySelector('video').currentTime > 75.5")
+        self.choices()
         self.assertFalse([name for name in asked if name.startswith("de")])
         asked.clear()
         chosen.select_option("Deutsch")
@@ -165,13 +172,13 @@ class Tracks(PagesCase):
         self.vault.result("fetch", url, "--audio", "all", "--subtitles", "all")
         self.page.route("**/text*.vtt", lambda route: route.fulfill(status=504, body="{}"))
         self.open(url)
-        self.page.get_by_label("Subtitles").select_option("English")
+        self.page.get_by_label("Subtitles", exact=True).select_option("English")
         expect(self.page.get_by_text("These subtitles are not held here, and their origin does not give them now.")).to_be_visible()
         self.assertFalse(self.page.evaluate("document.querySelector('video').paused"))
         self.page.unroute("**/text*.vtt")
-        self.page.get_by_label("Subtitles").select_option("No subtitles")
+        self.page.get_by_label("Subtitles", exact=True).select_option("No subtitles")
         expect(self.page.get_by_text("These subtitles are not held here")).to_be_hidden()
-        self.page.get_by_label("Subtitles").select_option("English")
+        self.page.get_by_label("Subtitles", exact=True).select_option("English")
         self.assert_eventually(self.shown, ["part 0"], within=20)
 
     def test_hostile(self):
@@ -182,7 +189,7 @@ class Tracks(PagesCase):
         elsewhere = []
         self.page.on("request", lambda request: request.url.startswith((self.address, "blob:", "data:")) or elsewhere.append(request.url))
         self.open(url)
-        self.page.get_by_label("Subtitles").select_option("<b>Hostile</b>")
+        self.page.get_by_label("Subtitles", exact=True).select_option("<b>Hostile</b>")
         self.assert_eventually(lambda: len(self.cues()), 3, within=20)
         self.assertEqual(sorted(end for _, end, _ in self.cues()), [60, 60, 600])
         shown = self.page.evaluate("[...document.querySelector('video').textTracks[0].cues].map(cue => cue.getCueAsHTML().textContent)")
@@ -201,11 +208,12 @@ class Tracks(PagesCase):
         _, url = self.title(hostile="WEBVTT\n\n00:00:00.000 --> 00:00:30.000\n" + "x" * 1_000_000 + "\n\n" + lines)
         self.vault.result("fetch", url, "--audio", "all", "--subtitles", "all")
         self.open(url)
-        self.page.get_by_label("Subtitles").select_option("<b>Hostile</b>")
+        self.page.get_by_label("Subtitles", exact=True).select_option("<b>Hostile</b>")
         expect(self.page.get_by_text("These subtitles are too long")).to_be_visible()
         before = self.seconds()
         self.assertLessEqual(max(len(text) for _, _, text in self.cues()), 1000)
         self.assertTrue(1 < len(self.cues()) <= 20_000)
+        self.page.keyboard.press("Escape")
         self.page.keyboard.press("5")
         self.wait_for(f"document.querySelector('video').currentTime > {before + 5}")
         self.assertLessEqual(len(self.shown()), 100)

@@ -87,7 +87,7 @@ class Viewers(PagesCase):
         anna, _ = self.enter("Anna")
         expect(anna.locator(".card")).to_have_count(1)
         self.go(f"titles/{self.id_of(OTHER)}")
-        self.page.get_by_role("button", name="Share").click()
+        self.act("Share")
         self.page.get_by_label("Anna").check()
         self.confirm("Save")
         expect(anna.locator(".card")).to_have_count(2)

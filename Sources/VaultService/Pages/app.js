@@ -2,11 +2,17 @@
 
 import * as api from './api.js';
 import {settled} from './positions.js';
-import {busy, button, fail, field, h, moveFocus, note, t} from './ui.js';
-import {LANGUAGES, language, setLanguage} from './texts.js';
+import {moveFocus} from './arrows.js';
+import {icon} from './icons.js';
+import {menu} from './menu.js';
 import * as shelf from './shelf.js';
+import {failed, waits} from './states.js';
+import {LANGUAGES, language, setLanguage} from './texts.js';
+import {busy, button, fail, field, h, note, t} from './ui.js';
 
+const ALL = ['collections'];
 const OWNERS = ['titles', 'downloads', 'storage', 'keys', 'access', 'health', 'settings'];
+const ROOMS = 4;  // at the bottom of a telephone
 const main = document.getElementById('main'), nav = document.getElementById('nav');
 const lost = document.getElementById('lost');
 let life = null;  // ends with the page that is shown
@@ -27,7 +33,7 @@ function takeTicket() {
 }
 
 const moduleOf = name => name === '' ? shelf : import(
-	name === 'play' ? './player.js' : OWNERS.includes(name) ? `./${name}.js` : './shelf.js').catch(reloadIfReplaced);
+	name === 'play' ? './play.js' : [...ALL, ...OWNERS].includes(name) ? `./${name}.js` : './shelf.js').catch(reloadIfReplaced);
 
 // The service was replaced by another version, whose files have other addresses.
 async function reloadIfReplaced(error) {
@@ -46,32 +52,37 @@ async function show(moved) {
 	const mine = life = new AbortController();
 	document.body.dataset.page = name || 'shelf';
 	for (const link of nav.querySelectorAll('a')) {
-		if (link.dataset.page === name) link.setAttribute('aria-current', 'page');
+		if (link.dataset.page === (ALL.includes(name) ? '' : name)) link.setAttribute('aria-current', 'page');
 		else link.removeAttribute('aria-current');
 	}
-	nav.querySelector('[aria-current]')?.scrollIntoView({block: 'nearest', inline: 'nearest'});
+	let done = () => {};
 	try {
 		const page = await moduleOf(name);
 		if (mine.signal.aborted) return;
 		main.replaceChildren();
+		done = waits(main);
 		await page.show(main, argument, mine.signal);
 		if (mine.signal.aborted) return;
 	} catch (error) {
 		if (mine.signal.aborted) return;
+		done();
 		if (!main.children.length) main.append(h('h1', t('failed')));
-		if (error.status === 404) main.append(h('p', t('noSuchTitle')), h('p', h('a', {href: '#/'}, t('toShelf'))));
+		if (error.status === 404) main.append(failed(t('noSuchTitle')));
 		else {
 			if (error instanceof api.Unreached) api.on('connection', ({open}) => open && show(), mine.signal);
-			fail(error);
+			main.append(failed(error.status ? t('refused', {why: error.message}) : error.message || t('notReached'), () => show()));
+			if (!error.status && error.name !== 'Error') console.error(error);
 		}
+	} finally {
+		done();
 	}
 	const heading = main.querySelector('h1');
 	document.title = [heading?.textContent, 'MediaVault'].filter(Boolean).join(' – ');
-	if (moved && !main.contains(document.activeElement)) {
-		heading?.setAttribute('tabindex', '-1');
-		heading?.focus({preventScroll: true});
-		scrollTo(0, 0);
-	}
+	if (!moved) return;
+	scrollTo(0, 0);
+	if (main.contains(document.activeElement) || name === 'play' && document.activeElement?.id === 'player') return;
+	heading?.setAttribute('tabindex', '-1');
+	heading?.focus({preventScroll: true});
 }
 
 // ---- The frame around every page
@@ -81,15 +92,24 @@ function frame() {
 	document.getElementById('skip').textContent = t('skip');
 	nav.setAttribute('aria-label', t('pages'));
 	const names = api.currentSession() ? ['', ...api.isOwner() ? OWNERS : []] : [];
-	nav.replaceChildren(...names.map(name => h('a', {href: `#/${name}`, 'data-page': name}, t(`page.${name || 'shelf'}`))));
+	nav.replaceChildren(...names.map((name, place) => h('a', {href: `#/${name}`, 'data-page': name},
+		place < ROOMS && icon(name || 'shelf'), h('span', t(`page.${name || 'shelf'}`)))));
+	// A telephone has place for some rooms at its bottom; a menu leads to the others.
+	if (names.length > ROOMS) {
+		const more = h('button.rooms', {type: 'button'}, icon('more'), h('span', t('moreRooms')));
+		menu(more, () => names.slice(ROOMS).map(name => [t(`page.${name}`), () => { location.hash = `#/${name}`; }]));
+		nav.append(more);
+	}
+	document.body.dataset.rooms = Math.min(names.length, ROOMS + 1);
+	dispatchEvent(new Event('texts'));
 	const languages = h('select', {'aria-label': t('language'), on: {change: () => {
 		setLanguage(languages.value);
 		frame();
 		if (api.currentSession()) show(); else welcome();
 	}}}, Object.entries(LANGUAGES).map(([key, name]) => h('option', {value: key, lang: key, selected: key === language()}, name)));
 	document.getElementById('foot').replaceChildren(languages, ...api.currentSession() ? [
-		h('span', t('signedInAs', {name: api.currentSession().viewer || t('owner')})), button(t('signOut'), async () => {
-			life?.abort();  // a player tells where one is
+		h('span', t('signedInAs', {name: api.currentSession().viewer || t(api.isOwner() ? 'owner' : 'guest')})), button(t('signOut'), async () => {
+			dispatchEvent(new Event('signout'));  // the player tells where one is
 			await settled();
 			await api.signOut();
 		})] : []);
@@ -97,6 +117,7 @@ function frame() {
 
 function welcome(isSpent = false) {
 	life?.abort();
+	dispatchEvent(new Event('signout'));
 	document.body.dataset.page = 'welcome';
 	document.title = 'MediaVault';
 	lost.replaceChildren();

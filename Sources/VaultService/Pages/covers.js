@@ -37,8 +37,15 @@ export function coverOf(item) {
 	return known;
 }
 
-// Lays a title's cover over the one that was painted, as long as `isWanted` says so when it comes.
+// Puts a title's cover, in its own shape, in place of the one that was painted, if `isWanted` says so when it comes.
 export async function showCover(place, item, isWanted) {
 	const address = await coverOf(item);
-	if (address && isWanted()) place.append(h('img', {src: address, alt: '', draggable: 'false'}));
+	if (!address || !isWanted()) return;
+	const picture = h('img', {src: address, alt: '', draggable: 'false'});
+	await picture.decode().catch(() => {});
+	if (!isWanted() || !picture.naturalWidth) return;
+	place.replaceChildren(picture);
+	place.classList.add('has-picture');
+	place.classList.toggle('tall', picture.naturalHeight > picture.naturalWidth);
+	place.style.aspectRatio = `${picture.naturalWidth} / ${picture.naturalHeight}`;
 }

@@ -1,334 +1,233 @@
-// The player: plays a title, draws what is held of it, and says before what will not play without the network.
+// The player: it stands outside the pages, large on the page of its title and as a bar on all others, and plays on.
 
-import {get, isOwner, on, request} from './api.js';
-import {amounts, button, choice, clock, fail, h, heldText, holes, nameOf, number, percent, ranges, svg, t}
-	from './ui.js';
+import {get, isOwner, on} from './api.js';
+import {announce} from './upnext.js';
 import {coverOf, showCover} from './covers.js';
-import {keepPosition, positions} from './positions.js';
-import {nextOf, paint} from './shelf.js';
-import {trackChoices, trackLine} from './tracks.js';
+import {iconButton} from './icons.js';
+import {bindKeys} from './keyboard.js';
+import {control, tell, tellNothing, tellPlace} from './mediasession.js';
+import {playback} from './playback.js';
+import {following, forgetTitle, onQueue, take} from './queue.js';
+import {queueButton} from './queuelist.js';
+import {seekBar} from './seek.js';
+import {paint} from './card.js';
+import {tuning} from './tuning.js';
+import {clock, fail, h, nameOf, t} from './ui.js';
 
-const SPEEDS = [0.5, 0.75, 1, 1.25, 1.5, 2, 3];
-const STEP = 10;  // seconds of a jump
-const BEHIND = 5;  // seconds behind a hole at which it goes on: the place of a byte is an estimate
+const BACK = 10, AHEAD = 30;  // seconds of a jump
 const HIDE_AFTER = 3000;  // milliseconds until the controls of a full screen go
-const PLAYLISTS = {hls: 'application/vnd.apple.mpegurl', dash: 'application/dash+xml'};
 
-const ICONS = {
-	play: 'M8 5v14l11-7z', pause: 'M7 5h4v14H7zm6 0h4v14h-4z', next: 'M6 5v14l9-7zm10 0h3v14h-3z',
-	back: 'M11 6v12L3 12zm9 0v12l-8-6z', ahead: 'M13 6v12l8-6zM4 6v12l8-6z',
-	sound: 'M4 9v6h4l5 5V4L8 9zm11-1v8a5 5 0 0 0 0-8z', mute: 'M4 9v6h4l5 5V4L8 9zm11 1 5 5m0-5-5 5',
-	full: 'M4 4h6v2H6v4H4zm10 0h6v6h-2V6h-4zM4 14h2v4h4v2H4zm14 0h2v6h-6v-2h4z',
-	picture: 'M3 5h18v14H3zm2 2v10h14V7zm6 4h7v5h-7z'};
+const element = document.getElementById('player'), video = h('video', {playsinline: true, preload: 'metadata'});
+const hearers = new Set();
+let title = null, life = null;  // what plays, and the end of it
+let starts = 0;  // of titles, to tell the last one
+let next = null;  // the title that follows
+let notice = null;  // ends the notice of it
+let isSaid = false;  // whether something lies over the picture
 
-const icon = name => svg('svg', {viewBox: '0 0 24 24', 'aria-hidden': 'true', class: `icon ${name}`}, svg('path', {d: ICONS[name]}));
+export const current = () => title;
+export const plays = () => Boolean(title) && !video.paused;
+const isLarge = () => document.body.dataset.page === 'play';
 
-function iconButton(name, label, act) {
-	const element = button('', act, {class: 'icon', 'aria-label': label, title: label});
-	element.append(icon(name));
-	element.become = (other, text) => {
-		element.replaceChildren(icon(other));
-		element.setAttribute('aria-label', text);
-		element.title = text;
-	};
-	return element;
+// Calls `act` whenever the title, its place or what follows it changes, until a signal.
+export function hear(act, signal) {
+	hearers.add(act);
+	signal.addEventListener('abort', () => hearers.delete(act));
 }
 
-export async function show(main, id, signal) {
-	let item = await get(`resources/${encodeURIComponent(id)}`, signal);
-	const before = (await positions(signal)).get(id);
-	const kind = item.kind || item.title?.kind || (/mpegurl/i.test(item.type) ? 'hls' : /dash\+xml/i.test(item.type) ? 'dash' : null);
-	const isSound = item.type?.startsWith('audio/') && !kind;
-	const video = h('video', {playsinline: true, preload: 'metadata', 'aria-label': nameOf(item)});
-	const playable = !kind || video.canPlayType(PLAYLISTS[kind]) !== '';
+// ---- What is shown
 
-	// ---- What is shown
-	const cover = h('div.cover', {'aria-hidden': 'true', hidden: !isSound});
-	paint(cover, item.name || item.url || item.id, nameOf(item));
-	if (isSound) showCover(cover, item, () => true);
-	else coverOf(item).then(address => { if (address) video.poster = address; });
-	const says = h('p.says', {role: 'status', hidden: true});
-	const big = iconButton('play', t('play'), toggle);
-	big.classList.add('big');
-	const stage = h('div.stage', video, cover, big, says);
-	const map = svg('svg', {viewBox: '0 0 1000 10', preserveAspectRatio: 'none', class: 'ranges', 'aria-hidden': 'true'});
-	const seek = h('input', {type: 'range', min: 0, max: 1, step: 'any', value: 0, 'aria-label': t('seek'), disabled: true});
-	const time = h('span.time', '0:00');
-	const play = iconButton('play', t('play'), toggle);
-	const sound = iconButton('sound', t('mute'), () => { video.muted = !video.muted; });
-	const volume = h('input', {type: 'range', min: 0, max: 1, step: 0.05, value: 1, class: 'volume', 'aria-label': t('volume')});
-	const speed = choice(SPEEDS.map(value => [String(value), `${number(value)}×`]), '1', {'aria-label': t('speed')});
-	const tracks = h('span.tracks'), trackWords = trackLine();
-	const picture = iconButton('picture', t('picture'), swapPicture);
-	picture.hidden = isSound || !document.pictureInPictureEnabled;
-	const full = iconButton('full', t('full'), swapFull);
-	full.hidden = !document.fullscreenEnabled;
-	const next = iconButton('next', t('next'), goNext);
-	next.disabled = true;
-	const controls = h('div.controls',
-		h('div.seek', map, seek),
-		h('div.row', play, iconButton('back', t('back', {seconds: STEP}), () => jump(-STEP)),
-			iconButton('ahead', t('ahead', {seconds: STEP}), () => jump(STEP)), next, time, h('span.gap'),
-			tracks, speed, sound, volume, picture, full));
-	const player = h('section.player', {'aria-label': t('player'), tabindex: 0, 'data-keys': ''}, stage, controls);
-	const held = h('p.held-text'), start = button(t('fromStart'), () => { goTo(0); video.play().catch(() => {}); });
-	start.hidden = true;
-	const nextLink = h('p.soft');
-	main.append(h('div.head', h('h1', {dir: 'auto'}, nameOf(item))), player, trackWords, held,
-		start, h('p.legend.soft', h('span', h('span.key.held'), t('legendHeld')), h('span', h('span.key'), t('legendHole'))),
-		nextLink, h('p.soft', h('small', t('keyWords'))));
+const cover = h('div.cover', {'aria-hidden': 'true'}), says = h('p.says', {role: 'status', hidden: true});
+const big = iconButton('play', t('play'), toggle), play = iconButton('play', t('play'), toggle);
+big.classList.add('big');
+const seek = seekBar(second => title?.goTo(second)), time = h('span.time');
+const back = iconButton('back', '', () => title?.jump(-BACK), String(BACK)), ahead = iconButton('ahead', '', () => title?.jump(AHEAD), String(AHEAD));
+const skip = iconButton('next', t('next'), goNext), sound = iconButton('sound', t('mute'), () => { video.muted = !video.muted; });
+const volume = h('input', {type: 'range', min: 0, max: 1, step: 0.05, value: 1, class: 'volume', on: {input: () => { video.muted = false; video.volume = Number(volume.value); }}});
+const picture = iconButton('picture', '', swapPicture), full = iconButton('full', '', swapFull), quit = iconButton('close', '', close);
+quit.classList.add('quit');
+full.hidden = !document.fullscreenEnabled;
+const tune = tuning(video, () => video.pause());
+const name = h('a', {dir: 'auto'}), then = h('small');
+const queue = queueButton({current, next: () => next, start});
+const stage = h('div.stage', video, cover, big, says);
+element.append(stage, h('div.now', name, then), seek, h('div.row', play, back, ahead, skip, time, h('span.gap'), tune.button, queue, sound, volume, picture, full, quit));
+Object.assign(element, {tabIndex: 0});
+element.dataset.keys = '';
 
-	player.focus({preventScroll: true});  // so that the keys work at once
-
-	// ---- What is held
-	let known = NaN;  // the last known length: it stays while the title is opened again
-	const isKnown = () => Number.isFinite(known);
-	const isWhole = () => amounts(item).share === 1;
-	// A title of several files is not one row of bytes, so its places are known only if all of it is held.
-	const gaps = () => isWhole() ? [] : kind ? null : holes(item.held, item.size || Infinity);
-	const at = byte => item.size && isKnown() ? byte / item.size * known : null;
-	const byteAt = second => Math.min(item.size - 1, Math.floor(second / known * item.size));
-
-	function tellHeld() {
-		ranges(map, isWhole() ? [[0, 1]] : kind ? [] : item.held, isWhole() ? 1 : item.size);
-		const {share, held: has} = amounts(item), found = gaps();
-		if (share === 1) held.textContent = playable ? t('playsOffline') : '';
-		else if (!has || !item.held.length) held.textContent = t('playsOnlineOnly');
-		else if (!found || !item.size) held.textContent = t('partsUnknown', {held: heldText(item)});
-		else {
-			const place = byte => at(byte) === null ? percent(Math.round(byte / item.size * 100) / 100) : clock(Math.round(at(byte)));
-			const shown = found.slice(0, 5).map(([first, end]) => `${place(first)}–${end >= item.size && at(end) === null ? percent(1) : place(end)}`).join(', ');
-			held.textContent = t(found.length > 5 ? 'holesMore' : 'holes', {held: heldText(item), holes: shown, more: found.length - 5});
-		}
-		describe();
-	}
-
-	function describe() {
-		const now = goOnAt ?? video.currentTime, length = isKnown() ? known : 0;
-		if (document.activeElement !== seek || !seek.matches(':active')) seek.value = now;
-		time.textContent = length ? `${clock(now)} / ${clock(length)}` : clock(now);
-		const isHole = length && item.size && !kind && !isWhole() && !item.held.some(([first, end]) => byteAt(now) >= first && byteAt(now) < end);
-		seek.setAttribute('aria-valuetext', t(isHole ? 'placeHole' : 'place', {now: clock(now), length: clock(length)}));
-	}
-
-	let isGone = false;
-	on('resource', change => { if (change.id === id) { isGone = false; item = change.resource; tellHeld(); } }, signal);
-	const gone = () => t(isOwner() ? 'wasRemoved' : 'notShared');
-	on('removed', change => { if (change.id === id) { isGone = true; held.textContent = ''; say(gone()); } }, signal);
-	on('many', async () => { item = await get(`resources/${id}`, signal).catch(() => item); tellHeld(); }, signal);
-
-	// ---- Where one was. Only what has played is kept, and nothing while the place is still to be found again.
-	function keep() {
-		// Without a length it is being closed, and its time says nothing.
-		const now = video.currentTime, length = video.duration;
-		if (!Number.isFinite(length) || !hasPlayed || goOnAt !== null) return;
-		keepPosition(id, now > 5 && now < length - 5 ? Math.floor(now * 10) / 10 : 0, Math.round(length));
-	}
-
-	// ---- Playing
-	let goOnAt = null, goOn = false, hasPlayed = false, waitsAt = null, failures = 0, openings = 0, lastKept = 0, hideTimer = null;
-	let link = null;  // the path that plays the title
-
-	function say(text, ...acts) {
-		says.replaceChildren(text, ...acts);
-		says.hidden = !text;
-		big.hidden = Boolean(text) || !video.paused;
-	}
-
-	async function open() {
-		const {path} = await request('POST', 'links', {id}, signal);
-		if (!path.startsWith('/media/')) throw new Error(t('failed'));
-		link = path;
-		video.src = await choices.source(path);
-	}
-
-	async function toggle() {
-		if (!playable) return;
-		if (!video.getAttribute('src')) return void (goOn = true);  // it plays as soon as it can
-		if (!video.paused) return video.pause();
-		if (video.error) return again(goOnAt ?? video.currentTime);
-		await video.play().catch(error => { if (error.name !== 'AbortError' && error.name !== 'NotSupportedError') throw error; });
-	}
-
-	async function again(place, plays = true) {
-		openings++;
-		goOnAt = place;
-		waitsAt = null;
-		goOn = plays;
-		say('');
-		await open();
-	}
-
-	// Goes to a second. After a failure, it is opened again there.
-	function goTo(second) {
-		if (!isKnown()) return;
-		const place = Math.min(known, Math.max(0, second));
-		if (waitsAt !== null) waitsAt = goOnAt = place;
-		else if (video.error) again(place).catch(fail);
-		else if (goOnAt !== null) goOnAt = place;
-		else video.currentTime = place;
-		describe();
-	}
-
-	const jump = seconds => goTo((goOnAt ?? video.currentTime) + seconds);
-
-	// Says why it does not play: the service is away, the bytes are not held, or the browser cannot.
-	async function explainFailure() {
-		if (!video.error || signal.aborted) return;
-		const mine = openings, isOver = () => signal.aborted || openings !== mine;
-		const place = goOnAt ?? video.currentTime, gap = gaps()?.find(([, end]) => !at(end) || at(end) > place);
-		let answer;
-		try {
-			await get('session', signal);
-			const first = gap && byteAt(place) >= gap[0] ? byteAt(place) : gap?.[0] || 0;
-			answer = await fetch(link, {headers: {Range: `bytes=${first}-${first}`}, signal});
-		} catch (error) {
-			if (error.name === 'AbortError' || isOver()) return;
-			waitsAt = place;
-			return say(t('waitsForService'));
-		}
-		if (isOver()) return;
-		if (answer.ok) {
-			await answer.body?.cancel();
-			if (failures++ < 3) {
-				await new Promise(done => setTimeout(done, 500 * 2 ** failures));
-				return isOver() || again(place).catch(fail);
-			}
-			// What is played there may need bytes from before that place.
-			const lacks = !isWhole() && (kind || video.error.code === MediaError.MEDIA_ERR_NETWORK);
-			const later = lacks && !kind && place + BEHIND < known ? place + BEHIND : null;
-			return say(lacks ? t('notHeldAround') : t('cannotPlay', {type: item.type || '?'}), ...offers(place, later));
-		}
-		if ([401, 403, 404].includes(answer.status) && (isGone || !isOwner())) return say(gone());
-		const problem = await answer.json().catch(() => ({}));
-		if (isOver()) return;
-		const after = gap && at(gap[1]) !== null && gap[1] < item.size ? Math.min(at(gap[1]) + BEHIND, (at(gap[1]) + known) / 2) : null;
-		say(h('span', t('notHeldHere'), ' ', h('small', problem.detail || '')), ...offers(place, after));
-	}
-
-	const offers = (place, after) => [button(t('tryAgain'), () => again(place)),
-		after === null ? '' : button(t('jumpHeld', {time: clock(after)}), () => again(after))];
-
-	const hear = (events, act) => events.split(' ').forEach(event => video.addEventListener(event, act));
-	on('connection', ({open}) => open && waitsAt !== null && again(waitsAt).catch(fail), signal);
-	hear('error', () => { if (video.getAttribute('src')) explainFailure(); });
-	hear('loadedmetadata', () => {
-		known = video.duration;
-		seek.max = isKnown() ? known : 1;
-		seek.disabled = false;
-		if (goOnAt === null) {
-			goOnAt = before?.seconds && before.seconds < known - 5 ? before.seconds : null;
-			start.hidden = goOnAt === null;
-		}
-		if (goOnAt !== null) video.currentTime = goOnAt;
-		goOnAt = null;
-		video.playbackRate = Number(speed.value);
-		choices.list();
-		tellHeld();
-		if (goOn) video.play().catch(() => {});
-		goOn = false;
-	});
-	hear('play pause ended', event => {
-		play.become(video.paused ? 'play' : 'pause', t(video.paused ? 'play' : 'pause'));
-		big.hidden = !video.paused || !says.hidden;
-		if (event.type !== 'play') keep();
-		wake();
-	});
-	hear('playing', () => { failures = 0; hasPlayed = true; say(''); });
-	hear('waiting', () => { if (!video.error) say(t('waits')); });
-	hear('seeked canplay', () => { if (says.textContent === t('waits') && video.readyState > 2) say(''); });
-	hear('timeupdate', () => {
-		describe();
-		if (Math.abs(video.currentTime - lastKept) > 5) { lastKept = video.currentTime; keep(); }
-	});
-	hear('ended', () => { if (!next.disabled) say(t('ended'), button(t('playNext'), goNext)); });
-	hear('volumechange', () => {
-		volume.value = video.muted ? 0 : video.volume;
-		sound.become(video.muted ? 'mute' : 'sound', t(video.muted ? 'unmute' : 'mute'));
-	});
-	hear('click', toggle);
-	seek.addEventListener('input', () => goTo(Number(seek.value)));
-	volume.addEventListener('input', () => { video.muted = false; video.volume = Number(volume.value); });
-	speed.addEventListener('change', () => { video.playbackRate = Number(speed.value); });
-	addEventListener('pagehide', keep, {signal});
-	signal.addEventListener('abort', () => {
-		keep();
-		clearTimeout(hideTimer);
-		if (document.pictureInPictureElement === video) document.exitPictureInPicture().catch(() => {});
-		video.removeAttribute('src');
-		video.load();
-	});
-
-	// ---- Sound and subtitles
-	const choices = trackChoices(video, kind, {place: tracks, signal, reopen: () => again(goOnAt ?? video.currentTime, !video.paused || goOn).catch(fail),
-		says: text => { trackWords.textContent = text; trackWords.hidden = !text; }});
-
-	// ---- The screen, the keys, and what comes next
-	async function swapPicture() {
-		await (document.pictureInPictureElement ? document.exitPictureInPicture() : video.requestPictureInPicture());
-	}
-
-	async function swapFull() {
-		await (document.fullscreenElement ? document.exitFullscreen() : player.requestFullscreen());
-	}
-
-	function wake() {
-		player.classList.remove('idle');
-		clearTimeout(hideTimer);
-		hideTimer = setTimeout(() => player.classList.toggle('idle', !video.paused && document.fullscreenElement === player), HIDE_AFTER);
-	}
-	for (const event of ['pointermove', 'keydown', 'focusin']) player.addEventListener(event, wake);
-
-	function faster(by) {
-		const place = Math.min(SPEEDS.length - 1, Math.max(0, SPEEDS.indexOf(Number(speed.value)) + by));
-		speed.value = String(SPEEDS[place]);
-		video.playbackRate = SPEEDS[place];
-	}
-
-	const KEYS = {
-		' ': toggle, k: toggle, j: () => jump(-STEP), l: () => jump(STEP), m: () => sound.click(), f: swapFull,
-		p: () => picture.hidden || swapPicture(), n: goNext, '>': () => faster(1), '<': () => faster(-1)};
-
-	player.addEventListener('keydown', event => {
-		if (event.ctrlKey || event.altKey || event.metaKey) return;
-		const from = event.target, isStage = from === player || from === seek;
-		const act = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
-		if (from.matches('select, .volume') || event.key === ' ' && from.matches('button')) return;
-		if (isStage && (event.key === 'ArrowLeft' || event.key === 'ArrowRight')) jump(event.key === 'ArrowLeft' ? -STEP : STEP);
-		else if (from === player && event.key === 'Enter') toggle();
-		else if (from === player && event.key === 'ArrowDown') play.focus();
-		else if (from === player && event.key === 'ArrowUp') document.querySelector('nav [aria-current], nav a')?.focus();
-		else if (/^[0-9]$/.test(event.key)) goTo(known * event.key / 10);
-		else if (act) Promise.resolve(act()).catch(fail);
-		else return;
-		event.preventDefault();
-	});
-
-	let following = null;
-	function goNext() {
-		if (following) location.hash = `#/play/${following.id}`;
-	}
-	nextOf(id, signal).then(found => {
-		following = found;
-		if (!found) return;
-		next.disabled = false;
-		nextLink.append(t('nextIs'), ' ', h('a', {href: `#/play/${found.id}`, dir: 'auto'}, nameOf(found)), ` (${heldText(found)})`);
-	}).catch(() => {});
-
-	if (navigator.mediaSession) {
-		coverOf(item).then(address => {
-			navigator.mediaSession.metadata = new MediaMetadata({title: nameOf(item), artwork: address ? [{src: address}] : []});
-		});
-		for (const [name, act] of [['play', toggle], ['pause', toggle], ['nexttrack', goNext],
-			['seekbackward', () => jump(-STEP)], ['seekforward', () => jump(STEP)]])
-			navigator.mediaSession.setActionHandler(name, act);
-	}
-
-	tellHeld();
-	if (!playable) {
-		say(t(kind !== 'dash' ? 'noHls' : isOwner() ? 'noDash' : 'noDashViewer'));
-		play.disabled = big.disabled = true;
-		return;
-	}
-	await open();
+function say(text, ...acts) {
+	isSaid = Boolean(text);
+	says.replaceChildren(text, ...acts);
+	says.hidden = !text;
+	big.hidden = isSaid || !video.paused;
 }
+
+// The words of all controls, in the language of the pages.
+function translate() {
+	const labels = [[element, 'player'], [volume, 'volume'], [picture, 'picture'], [full, 'full'], [quit, 'closePlayer'], [skip, 'next']];
+	for (const [one, key] of labels) one.setAttribute('aria-label', one.title = t(key));
+	element.removeAttribute('title');
+	back.setAttribute('aria-label', back.title = t('back', {seconds: BACK}));
+	ahead.setAttribute('aria-label', ahead.title = t('ahead', {seconds: AHEAD}));
+	tune.translate();
+	queue.relabel();
+	showState();
+	if (title) draw();
+}
+
+function showState() {
+	for (const one of [play, big]) one.become(video.paused ? 'play' : 'pause', t(video.paused ? 'play' : 'pause'));
+	sound.become(video.muted ? 'mute' : 'sound', t(video.muted ? 'unmute' : 'mute'));
+	big.hidden = isSaid || !video.paused;
+}
+
+function draw() {
+	if (!title) return;
+	name.textContent = nameOf(title.item);
+	name.setAttribute('href', `#/play/${title.id}`);
+	video.setAttribute('aria-label', nameOf(title.item));
+	then.textContent = next ? `${t('nextIs')} ${nameOf(next)}` : '';
+	skip.disabled = !next;
+	play.disabled = big.disabled = !title.playable;
+	seek.become(title);
+	drawPlace();
+}
+
+function drawPlace() {
+	const now = title.second(), {length} = title;
+	time.textContent = length ? `${clock(now)} / ${clock(length)}` : clock(now);
+	seek.now(title);
+	tellPlace(now, length, video.playbackRate, !video.paused);
+	for (const act of [...hearers]) act();
+}
+
+// ---- One title after the other
+
+// Puts a title on the player; `plays` whether it begins at once. What was on it keeps its place.
+export async function start(id, plays = true) {
+	const mine = ++starts, item = await get(`resources/${encodeURIComponent(id)}`);
+	if (mine !== starts) return;
+	leave();
+	const {signal} = life = new AbortController();
+	const made = await playback({
+		video, say, changed: draw, tracks: tune.tracks, saysTracks: tune.says, says: () => says.textContent, isReady: tune.apply}, item, signal);
+	if (mine !== starts) return;
+	title = made;
+	take(id);
+	element.hidden = false;
+	document.body.dataset.plays = title.isSound ? 'sound' : 'picture';
+	const isCurrent = () => title === made;
+	cover.replaceChildren();
+	cover.hidden = !title.isSound;
+	paint(cover, item);
+	picture.hidden = title.isSound || !document.pictureInPictureEnabled;
+	if (title.isSound) showCover(cover, item, isCurrent);
+	else coverOf(item).then(address => { if (address && isCurrent()) video.poster = address; });
+	tell(item, isCurrent).catch(() => {});
+	on('removed', change => forgetTitle(change.id), signal);
+	say('');
+	draw();
+	lookAhead();
+	if (!title.playable) return say(t(title.kind !== 'dash' ? 'noHls' : isOwner() ? 'noDash' : 'noDashViewer'));
+	if (plays) await title.play();
+	await title.open();
+}
+
+// Finds out what follows: the queue may have changed, or the titles.
+async function lookAhead() {
+	const mine = title;
+	const found = title && await following(title.item, life.signal).catch(() => null);
+	if (title !== mine) return;
+	next = found || null;
+	draw();
+}
+onQueue(lookAhead);
+
+function leave() {
+	notice?.();
+	notice = null;
+	title?.keep();
+	life?.abort();
+	if (!title) return;
+	title = next = null;
+	video.removeAttribute('src');
+	video.removeAttribute('poster');
+	video.load();
+	tune.tracks.replaceChildren();
+	tune.says('');
+}
+
+export function close() {
+	starts++;
+	leave();
+	if (document.pictureInPictureElement === video) document.exitPictureInPicture().catch(() => {});
+	element.hidden = true;
+	delete document.body.dataset.plays;
+	tellNothing();
+	for (const act of [...hearers]) act();
+}
+
+// One leaves the page of the title: what was only looked at goes, and the rest plays on in the bar.
+export function becomeBar() {
+	if (!title) return;
+	title.keep();
+	if (!title.isWanted) close();
+}
+
+async function goTo(item) {
+	const isHere = isLarge();
+	await start(item.id);
+	if (isHere && isLarge()) location.replace(`#/play/${item.id}`);
+}
+
+function goNext() {
+	if (next) goTo(next).catch(fail);
+}
+
+// ---- What the buttons do
+
+async function toggle() {
+	if (!title) return;
+	if (!video.paused) return video.pause();
+	await title.play();
+}
+
+async function swapPicture() {
+	await (document.pictureInPictureElement ? document.exitPictureInPicture() : video.requestPictureInPicture());
+}
+
+async function swapFull() {
+	await (document.fullscreenElement ? document.exitFullscreen() : element.requestFullscreen());
+}
+
+let hideTimer = null;
+function wake() {
+	element.classList.remove('idle');
+	clearTimeout(hideTimer);
+	hideTimer = setTimeout(() => element.classList.toggle('idle', !video.paused && document.fullscreenElement === element), HIDE_AFTER);
+}
+for (const event of ['pointermove', 'keydown', 'focusin']) element.addEventListener(event, wake);
+
+for (const event of ['play', 'pause', 'ended', 'volumechange']) video.addEventListener(event, () => { showState(); wake(); if (title) drawPlace(); });
+for (const event of ['timeupdate', 'seeked', 'ratechange', 'durationchange']) video.addEventListener(event, () => title && drawPlace());
+video.addEventListener('volumechange', () => { volume.value = video.muted ? 0 : video.volume; });
+video.addEventListener('play', () => { notice?.(); notice = null; });
+video.addEventListener('seeking', () => { notice?.(); notice = null; });
+video.addEventListener('ended', () => {
+	if (!next || tune.endsHere()) return;
+	notice = announce(next, say, item => goTo(item).catch(fail));
+});
+stage.addEventListener('click', event => {
+	if (event.target !== video && event.target !== cover && event.target !== stage) return;
+	if (isLarge()) toggle().catch(fail); else location.hash = `#/play/${title?.id}`;
+});
+addEventListener('signout', close);
+addEventListener('texts', translate);
+
+bindKeys(element, {seek: seek.input, play, toggle, swapFull, goNext, jump: seconds => title?.jump(seconds),
+	mute: () => sound.click(), swapPicture: () => picture.hidden || swapPicture(), faster: tune.faster,
+	tenth: tenth => title?.goTo(title.length * tenth / 10)});
+control({play: () => title?.play(), pause: () => video.pause(), stop: close, nexttrack: () => goNext(),
+	previoustrack: () => title?.goTo(0), seekbackward: ({seekOffset}) => title?.jump(-(seekOffset || BACK)),
+	seekforward: ({seekOffset}) => title?.jump(seekOffset || AHEAD), seekto: ({seekTime}) => title?.goTo(seekTime)});
+translate();

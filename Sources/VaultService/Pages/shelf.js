@@ -1,18 +1,18 @@
 // The shelf: a card for each title. Only the cards near the window exist, so ten thousand titles cost no more than fifty.
 
 import {get, isOwner, on, query} from './api.js';
-import {showCover} from './covers.js';
+import {card} from './card.js';
 import {positions} from './positions.js';
-import {amounts, bytes, chooser, choice, clock, fail, h, heldText, many, nameOf, remember, t, waiting} from './ui.js';
+import {rows} from './rows.js';
+import {chooser, choice, fail, h, many, nothing, remember, t, waiting} from './ui.js';
 
 const FIRST_PAGE = 100, PAGE = 500;  // titles
-const LEAST_WIDTH = 12;  // of a card, in rem
+const LEAST_WIDTH = 10;  // of a card, in rem
+const WORDS = 5.4;  // below its poster, in rem
 const RELOAD_AFTER = 3000;  // milliseconds after titles came or went
 
 // What was listed last: the player finds the next title here.
 const listed = {items: [], sort: remember('sort') || 'name', filter: '', search: '', scroll: 0};
-
-let places = new Map();  // where one was in each title
 
 export async function nextOf(id, signal) {
 	let items = listed.items;
@@ -23,18 +23,18 @@ export async function nextOf(id, signal) {
 }
 
 export async function show(main, _, signal) {
-	places = await positions(signal);
+	const places = await positions(signal);
 	const count = h('p.soft', {role: 'status'});
 	const sort = choice(['name', 'played', 'added', 'size'].map(key => [key, t(`sort.${key}`)]), listed.sort,
 		{'aria-label': t('sort')});
 	const tools = chooser(listed, signal, change => { Object.assign(listed, change); return tryLoad(); });
 	tools.append(sort);
-	const grid = h('ul.grid', {role: 'list', 'aria-label': t('page.shelf')});
-	main.append(h('div.head', h('h1', t('page.shelf')), tools),
-		count, grid);
+	const grid = h('ul.grid', {role: 'list', 'aria-label': t('page.shelf')}), begins = h('div.rows'), blank = h('div');
+	const all = h('div.head', h('h2', t('allTitles')), count);
+	main.append(h('div.head.shelf', h('h1', t('page.shelf')), tools), begins, all, grid, blank);
 
 	let loading = null;
-	const view = virtual(grid, signal);
+	const view = virtual(grid, places, signal);
 
 	// Loads page after page; shows what came as soon as it came, unless older cards are shown meanwhile.
 	async function load(again = false) {
@@ -50,11 +50,15 @@ export async function show(main, _, signal) {
 			if (items.length >= keep || !after) {
 				listed.items = items;
 				view.show(items);
-				count.textContent = items.length ? `${many('titles', items.length)}${after ? ' …' : ''}`
-					: search || filter ? t('nothingFound') : t(isOwner() ? 'emptyShelf' : 'nothingShared');
+				count.textContent = items.length ? `${many('titles', items.length)}${after ? ' …' : ''}` : '';
+				all.hidden = !items.length;
+				blank.replaceChildren(items.length ? '' : search || filter ? nothing(t('nothingFound'))
+					: nothing(t(isOwner() ? 'emptyShelf' : 'nothingShared'), false, isOwner() ? h('a', {href: '#/downloads'}, t('toDownloads')) : ''));
 			}
 			await new Promise(done => setTimeout(done, 30));
 		} while (after && !signal.aborted);
+		begins.hidden = Boolean(search || filter);
+		if (!begins.hidden) await rows(begins, items, places, signal);
 	}
 
 	const tryLoad = again => load(again).catch(error => signal.aborted || fail(error));
@@ -88,7 +92,7 @@ export async function show(main, _, signal) {
 }
 
 // Lays cards out by their number, and makes only those that are near the window.
-function virtual(grid, signal) {
+function virtual(grid, places, signal) {
 	let items = [], columns = 1, width = 0, height = 0, rem = 16, asked = false;
 	const cards = new Map(), spare = [];
 
@@ -97,15 +101,15 @@ function virtual(grid, signal) {
 		const whole = grid.clientWidth;
 		columns = Math.max(2, Math.floor(whole / (LEAST_WIDTH * rem)));
 		width = whole / columns;
-		height = Math.round(width * 9 / 16 + 6.4 * rem);
-		for (const [place, card] of cards) put(card, place);
+		height = Math.round(width + WORDS * rem);
+		for (const [place, one] of cards) put(one, place);
 	}
 
-	function put(card, place) {
-		card.style.inlineSize = `${width}px`;
-		card.style.blockSize = `${height}px`;
-		card.style.insetInlineStart = `${place % columns * width}px`;
-		card.style.insetBlockStart = `${Math.floor(place / columns) * height}px`;
+	function put({style}, place) {
+		style.inlineSize = `${width}px`;
+		style.blockSize = `${height}px`;
+		style.insetInlineStart = `${place % columns * width}px`;
+		style.insetBlockStart = `${Math.floor(place / columns) * height}px`;
 	}
 
 	// The places of some rows, and of two rows before and after them.
@@ -122,30 +126,30 @@ function virtual(grid, signal) {
 		const top = -grid.getBoundingClientRect().top;
 		const wanted = placesOf(top / height, (top + innerHeight) / height);
 		// The cards around the one with the focus, too: an arrow leads to them before the next frame, or after a scroll away.
-		for (const [place, card] of cards) {
-			if (!card.contains(document.activeElement)) continue;
+		for (const [place, one] of cards) {
+			if (!one.contains(document.activeElement)) continue;
 			const row = Math.floor(place / columns);
 			for (const near of placesOf(row, row + 1)) wanted.add(near);
 		}
-		for (const [place, card] of cards) {
+		for (const [place, one] of cards) {
 			if (wanted.has(place)) continue;
 			cards.delete(place);
-			card.remove();
-			if (spare.length < 60) spare.push(card);
+			one.remove();
+			if (spare.length < 60) spare.push(one);
 		}
 		for (const place of wanted) {
 			if (cards.has(place)) continue;
-			const card = spare.pop() || newCard();
-			cards.set(place, card);
-			put(card, place);
-			card.fill(items[place], place, items.length);
+			const one = spare.pop() || card('card', places);
+			cards.set(place, one);
+			put(one, place);
+			one.fill(items[place], place, items.length);
 		}
 		// The order of the cards in the document is that of the titles, for the tab key and for screen readers.
 		let next = grid.firstElementChild;
 		for (const place of [...cards.keys()].sort((a, b) => a - b)) {
-			const card = cards.get(place);
-			if (card === next) next = next.nextElementSibling;
-			else grid.insertBefore(card, next);
+			const one = cards.get(place);
+			if (one === next) next = next.nextElementSibling;
+			else grid.insertBefore(one, next);
 		}
 	}
 
@@ -159,46 +163,9 @@ function virtual(grid, signal) {
 	return {
 		show(list) {
 			items = list;
-			for (const [place, card] of cards) if (items[place]) card.fill(items[place], place, items.length);
+			for (const [place, one] of cards) if (items[place]) one.fill(items[place], place, items.length);
 			draw();
 		},
 		change(place) { cards.get(place)?.fill(items[place], place, items.length); },
 	};
 }
-
-function newCard() {
-	const cover = h('span.cover', {'aria-hidden': 'true'}), name = h('span.name', {dir: 'auto'});
-	const length = h('span'), held = h('span'), full = h('span');
-	const share = h('span.bar', {'aria-hidden': 'true'}, full);
-	const link = h('a', cover, name, share, h('span.soft', length), h('span.soft', held));
-	const card = h('li.card', link);
-	let shown = null;
-	card.fill = (item, place, count) => {
-		card.setAttribute('aria-posinset', place + 1);
-		card.setAttribute('aria-setsize', count);
-		if (shown === item) return;
-		shown = item;
-		const text = nameOf(item), at = places.get(item.id), {share: part, size, held: has} = amounts(item);
-		link.setAttribute('href', `#/play/${item.id}`);
-		name.textContent = text;
-		paint(cover, item.name || item.url || item.id, text);
-		showCover(cover, item, () => shown === item);
-		const seconds = (item.title?.duration || item.duration) / 1000 || at?.duration;
-		length.textContent = [
-			at?.seconds ? t('leftAt', {time: clock(at.seconds)}) : seconds && clock(seconds), bytes(size ?? has)].filter(Boolean).join(' · ');
-		held.textContent = [heldText(item), item.class === 'pinned' && t('pinned')].filter(Boolean).join(' · ');
-		full.style.inlineSize = `${(part ?? 0) * 100}%`;
-	};
-	return card;
-}
-
-// A cover out of the name alone: its colours and its letters.
-export function paint(cover, seed, name) {
-	let mix = 2166136261;
-	for (let i = 0; i < seed.length; i++) mix = Math.imul(mix ^ seed.charCodeAt(i), 16777619) >>> 0;
-	const hue = mix % 360, other = (hue + 40 + (mix >>> 9) % 60) % 360, angle = (mix >>> 16) % 180;
-	cover.style.background = `linear-gradient(${angle}deg, hsl(${hue} 45% 34%), hsl(${other} 55% 20%))`;
-	const words = name.replace(/\.[a-z0-9]{2,5}$/i, '').split(/[^\p{L}\p{N}]+/u).filter(Boolean);
-	cover.textContent = words.slice(0, 2).map(word => [...word][0].toLocaleUpperCase()).join('');
-}
-

@@ -2,7 +2,10 @@
 
 import {get, on, query, request} from './api.js';
 import {amounts, ask, button, bytes, check, choice, facts, fail, field, h, heldText, many, moment, nameOf, note, number, percent, rangeBar, row, t, table, waiting, word} from './ui.js';
+import {paint} from './card.js';
 import {showCover} from './covers.js';
+import {menu} from './menu.js';
+import {queueActs} from './queue.js';
 import {remove, rename, shred, togglePin} from './titles.js';
 import {makeLink} from './access.js';
 import {share} from './viewers.js';
@@ -20,33 +23,37 @@ function fileName(item) {
 
 export async function show(main, id, signal) {
 	let item = await get(`resources/${encodeURIComponent(id)}`, signal);
-	const heading = h('h1', {dir: 'auto'}), figures = h('dl.facts.panel'), map = h('div'), origins = h('div'), receipts = h('div'), cover = h('span.cover', {hidden: true});
-	const pin = button('', () => togglePin(item).then(refresh));
+	const heading = h('h1', {dir: 'auto'}), figures = h('dl.facts.panel'), map = h('div'), origins = h('div'), receipts = h('div'), cover = h('span.cover', {'aria-hidden': 'true'}), says = h('span');
 	const leave = gone => { if (gone && !signal.aborted) location.hash = '#/titles'; };
-	const mode = choice(MODES.map(key => [key, t(`mode.${key || 'default'}`)]), item.mode || '', {'aria-label': t('mode')});
+	const mode = choice(MODES.map(key => [key, t(`mode.${key || 'default'}`)]), item.mode || '');
 	mode.addEventListener('change', () => request(mode.value ? 'PUT' : 'DELETE', `resources/${id}/mode`, mode.value ? {mode: mode.value} : undefined)
 		.then(() => note(t('done'))).catch(fail));
-	const whole = button(t('fetchRest'), async () => {
+	const fetchRest = async () => {
 		await request('POST', 'downloads', {downloads: [{id}]});
 		note(many('queued', 1));
+	};
+	// One act stands out; the others are in a menu, and those that end the title are at the end of the page.
+	const more = h('button', {type: 'button'}, t('moreActs'));
+	menu(more, () => {
+		const isWhole = amounts(item).share === 1;
+		return [...queueActs(item), null,
+			[t(item.class === 'pinned' ? 'unpin' : 'pin'), () => togglePin(item).then(refresh)], ...isWhole ? [] : [[t('fetchRest'), fetchRest]],
+			[t('rename'), () => rename(item).then(refresh)], [t('setCover'), chooseCover], null,
+			[t('share'), () => share(item)], [t('makeLink'), () => makeLink(item)],
+			[t('saveCopy'), saveCopy, {disabled: !isWhole, title: isWhole ? null : t('saveCopyHole')}]];
 	});
-	const copyHole = h('p.soft', {id: 'copyhole'}, t('saveCopyHole')), copy = button(t('saveCopy'), saveCopy, {'aria-describedby': copyHole.id});
-	main.append(h('p', h('a', {href: '#/titles'}, t('allTitles'))), heading,
-		h('div.acts', h('a', {href: `#/play/${id}`}, t('play')), pin, whole, button(t('rename'), () => rename(item).then(refresh)),
-			button(t('makeLink'), () => makeLink(item)), button(t('setCover'), chooseCover), button(t('share'), () => share(item)), copy, mode, button(t('remove'), () => remove(item).then(leave), {class: 'danger'}),
-			button(t('shred'), () => shred(item).then(leave), {class: 'danger'})),
-		copyHole, cover, figures, h('h2', t('byteMap')), map,
+	const words = h('div.ends', h('div', h('p', t('removeSays')), button(t('remove'), () => remove(item).then(leave))),
+		h('div', h('p', t('shredSays')), button(t('shred'), () => shred(item).then(leave), {class: 'danger'})));
+	main.append(h('p', h('a', {href: '#/titles'}, t('allTitles'))), h('div.title', cover, h('div', heading, h('p.soft', says),
+		h('div.acts', h('a.main', {href: `#/play/${id}`}, t('play')), more), field(t('mode'), mode))), figures, h('h2', t('byteMap')), map,
 		h('h2', t('cameFrom')), h('p.legend.soft', SOURCES.map(source => h('span', h('span', {class: `key ${source === 'vault' ? 'held' : source}`}), t(`source.${source}`)))), origins,
-		h('h2', t('receipts')), receipts);
+		h('h2', t('receipts')), receipts, h('h2', t('titleEnds')), words);
 
 	function draw() {
 		const {size, share} = amounts(item);
 		heading.textContent = nameOf(item);
 		drawCover();
-		pin.textContent = t(item.class === 'pinned' ? 'unpin' : 'pin');
-		whole.hidden = share === 1;
-		copy.disabled = share !== 1;
-		copyHole.hidden = share === 1;
+		says.textContent = [heldText(item), t(`class.${item.class}`), share === 1 ? '' : t('saveCopyHole')].filter(Boolean).join(' · ');
 		facts(figures, [['held', heldText(item)], ['size', size === null ? '?' : bytes(size)], ['class', t(`class.${item.class}`)],
 			['id', item.id], ['type', item.type || '?'], ['added', moment(item.added)], ['played', moment(item.accessed > item.added ? item.accessed : item.added)],
 			['generation', number(item.generation)], ['url', item.url], item.title && ['files', number(item.title.resources)]]);
@@ -56,12 +63,11 @@ export async function show(main, id, signal) {
 			h('p.soft', item.title ? t('mapOfFiles', {held: bytes(held)}) : t('ranges', {words: words || '–'})));
 	}
 
-	let shownCover = null;
+	let shownCover;
 	function drawCover() {
 		if (shownCover === item.cover) return;
 		shownCover = item.cover;
-		cover.hidden = !item.cover;
-		cover.replaceChildren();
+		paint(cover, item);
 		const tag = item.cover;
 		showCover(cover, item, () => shownCover === tag);
 	}

@@ -164,6 +164,3 @@ export function trackChoices(video, kind, {place, says, reopen, signal}) {
 	signal.addEventListener('abort', forget);
 	return {source, list};
 }
-
-// The line below the player that says what is wrong with what was chosen.
-export const trackLine = () => h('p.soft', {role: 'status', hidden: true});

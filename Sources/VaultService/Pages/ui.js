@@ -1,4 +1,4 @@
-// What all pages share: elements, words for numbers, pictures of what is held, dialogs, and the arrow keys.
+// What all pages share: elements, words for numbers, pictures of what is held, and dialogs.
 
 import {isOwner} from './api.js';
 import {hasText, language, t, many} from './texts.js';
@@ -62,12 +62,15 @@ export const check = (label, options) => {
 export const choice = (values, value, options) => h('select', options, values.map(
 	([key, text]) => h('option', {value: key, selected: key === value}, text)));
 
+// What stands in place of a list that is empty, small among other lists, and what one can do then.
+export const nothing = (text, isSmall, ...acts) => h(isSmall ? 'div.state.small' : 'div.state', h('span.drawing', {'aria-hidden': 'true'}), h('p', text), ...acts);
+
 export const table = (caption, heads, rows, empty) => rows.length
 	? h('div.scroll', {tabindex: 0, role: 'region', 'aria-label': caption}, h('table',
 		h('caption.away', caption),
 		h('thead', h('tr', heads.map(head => h('th', {scope: 'col'}, head)))),
 		h('tbody', rows)))
-	: h('p.soft', empty);
+	: nothing(empty, true);
 
 // Pairs of a key and a value; what is false is left out.
 export const facts = (element, pairs) => element.replaceChildren(...pairs.filter(Boolean).map(
@@ -259,48 +262,6 @@ export function ask(title, parts, act, {danger = false, cancel = t('cancel')} = 
 		dialog.showModal();
 	});
 }
-
-// ---- A remote control has arrows only: they move the focus to what lies in that direction.
-
-const FOCUSABLE = 'a[href], button:not([disabled]), input:not([disabled]), select:not([disabled]), textarea, summary, [tabindex="0"]';
-const ARROWS = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1]};
-
-// Whether an element needs this arrow key for itself.
-function keeps(element, key) {
-	if (!element || element.matches('select, textarea, [data-keys]')) return true;
-	const sideways = key === 'ArrowLeft' || key === 'ArrowRight';
-	if (element.type === 'range' || element.matches('.scroll')) return sideways;
-	return element.matches('input:not([type=checkbox])') && (sideways || /date|number|time/.test(element.type));
-}
-
-export function moveFocus(event) {
-	const way = ARROWS[event.key];
-	if (!way || event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
-	const from = document.activeElement;
-	if (keeps(from, event.key)) return;
-	const scope = document.querySelector('dialog[open]') || document;
-	const start = from === document.body ? {left: 0, right: 0, top: 0, bottom: 0} : from.getBoundingClientRect();
-	const inside = element => element !== from && element.id !== 'skip' && (from === document.body || !from.contains(element));
-	let best = null, least = Infinity;
-	for (const element of scope.querySelectorAll(FOCUSABLE)) {
-		const box = element.getBoundingClientRect();
-		if (!box.width || !inside(element)) continue;
-		const [along, across] = way[0]
-			? [way[0] > 0 ? box.left - start.right : start.left - box.right, gap(box.top, box.bottom, start.top, start.bottom)]
-			: [way[1] > 0 ? box.top - start.bottom : start.top - box.bottom, gap(box.left, box.right, start.left, start.right)];
-		if (along < -4 || way[0] && across > 0 && along >= 0 && across > box.height * 2) continue;
-		const side = way[0] ? 0 : Math.abs(box.left + box.right - start.left - start.right) / 20;
-		const far = Math.max(0, along) + across * 3 + side;
-		if (far < least) [best, least] = [element, far];
-	}
-	if (!best) return;
-	event.preventDefault();
-	best.focus({preventScroll: true});
-	best.scrollIntoView({block: 'nearest', inline: 'nearest'});
-}
-
-// How far two spans lie apart; 0 if they overlap.
-const gap = (from, to, first, last) => Math.max(0, from - last, first - to);
 
 // ---- A small store of this browser, which may be refused.
 

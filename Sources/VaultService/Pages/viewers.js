@@ -38,7 +38,7 @@ export async function viewers(place, signal) {
 	// Shows from where someone failed to sign in, and lets the next try be accepted at once.
 	async function unlock(viewer) {
 		const places = viewer.failures.map(one => row(h('td', {dir: 'auto'}, one.address || t('thisMachine'), one.knownDevice && ` (${t('knownDevice')})`), number(one.count), moment(one.last), one.until ? moment(one.until) : t('atOnce')));
-		if (!await ask(t('failedSignIns', {name: viewer.name}), [table(t('failedSignIns', {name: viewer.name}), [t('from'), t('howMany'), t('lastTry'), t('nextTry')], places), t('unlockWords')], t('unlock'))) return;
+		if (!await ask(t('failedSignIns', {name: viewer.name}), [table(t('failedSignIns', {name: viewer.name}), [t('from'), t('howMany'), t('lastTry'), t('nextTryAt')], places), t('unlockWords')], t('unlock'))) return;
 		await request('PATCH', 'viewers', {id: viewer.id, unlock: true});
 		note(t('done'));
 		await refresh();

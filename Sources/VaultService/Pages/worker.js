@@ -4,8 +4,12 @@
 const FOLDER = new URL('.', self.location).pathname;  // that of this version
 const SHELL = `shell ${FOLDER}`;
 const FILES = ['/', ...[
-	'style.css', 'icon.svg', 'manifest.webmanifest', 'app.js', 'api.js', 'ui.js', 'covers.js', 'positions.js', 'qr.js', 'viewers.js', 'texts.js', 'shelf.js', 'player.js', 'tracks.js', 'renditions.js', 'subtitles.js',
-	'titles.js', 'title.js', 'downloads.js', 'feeds.js', 'storage.js', 'keys.js', 'access.js', 'health.js', 'settings.js',
+	'access.js', 'api.js', 'app.js', 'arrows.js', 'card.js', 'chapters.js', 'collections.js', 'covers.js',
+	'downloads.js', 'feeds.js', 'health.js', 'icon.svg', 'icons.js', 'keyboard.js', 'keys.js', 'manifest.webmanifest',
+	'mediasession.js', 'menu.js', 'play.js', 'playback.js', 'player.css', 'player.js', 'positions.js', 'preferences.js',
+	'qr.js', 'queue.js', 'queuelist.js', 'renditions.js', 'rows.js', 'seek.js', 'settings.js', 'shelf.css', 'shelf.js',
+	'sleep.js', 'states.js', 'storage.js', 'style.css', 'subtitles.js', 'texts-owner.js', 'texts.js', 'title.js', 'titles.js',
+	'tracks.js', 'tuning.js', 'ui.js', 'upnext.js', 'viewers.js', 'icon.png',
 ].map(name => FOLDER + name)];
 
 self.addEventListener('install', event => event.waitUntil((async () => {

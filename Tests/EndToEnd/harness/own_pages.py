@@ -21,7 +21,7 @@ expect.set_options(timeout=PATIENCE)
 
 FILM, OTHER, SONG = "moov-first.mp4", "film.webm", "tone.mp3"
 OWNERS = ("titles", "downloads", "storage", "keys", "access", "health", "settings")
-SIZES = {"phone": (390, 844), "desk": (1280, 800), "television": (1920, 1080)}
+SIZES = {"phone": (390, 844), "tablet": (820, 1180), "desk": (1280, 800), "television": (1920, 1080)}
 
 # Tells the console of what a policy forbids.
 _WATCH = """
@@ -99,6 +99,11 @@ class PagesCase(VaultCase):
         self.page.evaluate("path => { document.querySelector('main h1').textContent = '…'; location.hash = path; }", f"#/{path}")
         expect(self.page.locator("main h1")).not_to_have_text("…")
         return self.page
+
+    def act(self, name):
+        """Presses what stands in the menu of the page's title."""
+        self.page.locator("main").get_by_role("button", name="More", exact=True).click()
+        self.page.locator(".menu:popover-open").get_by_role("button", name=name, exact=True).click()
 
     def id_of(self, name):
         return self.vault.info(self.origin.url(name))["id"]

@@ -1,0 +1,258 @@
+"""The player plays on: while one browses, through an album, through a queue, until one sleeps."""
+
+import contextlib
+import re
+import subprocess
+
+from harness.own_pages import PagesCase, expect
+from playwright.sync_api import Error
+
+ALBUM = [f"song-{place}.mp3" for place in range(1, 7)]
+LONG = "long-song.mp3"
+COLLECTION = {"id": "quay", "name": "The Long Quay", "kind": "album"}
+
+
+class PlaysOn(PagesCase):
+    @classmethod
+    def fill(cls):
+        def sound(seconds, tone):
+            return lambda path: subprocess.run(
+                ["ffmpeg", "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", f"sine=f={tone}:d={seconds}", "-c:a", "libmp3lame", path], check=True)
+
+        for place, name in enumerate(ALBUM):
+            cls.media.made(name, sound(2, 200 + 50 * place))
+        cls.media.made(LONG, sound(300, 440))
+        for name in (*reversed(ALBUM), LONG):  # the order in which they came is not that of the album
+            cls.hold(name)
+
+    def setUp(self):
+        super().setUp()
+        self.changes = {}
+        self.page.clock.install()
+        self.page.reload()
+        expect(self.page.locator(".card")).to_have_count(len(ALBUM) + 1)
+        self.page.evaluate("window.marked = true")
+
+    # ---- What a service with collections and chapters answers
+
+    def changed(self, item):
+        name = item.get("name")
+        return {**item, "collection": {key: COLLECTION[key] for key in ("id", "name")} if name in ALBUM else None, **self.changes.get(name, {})}
+
+    def collect(self):
+        """Answers as a service that knows an album of six."""
+        def answer(made):
+            def handle(route):
+                with contextlib.suppress(Error):  # the page has gone meanwhile
+                    route.fulfill(json=made(route))
+            return handle
+
+        def listed(route):
+            told = route.fetch().json()
+            return {**told, "resources": [self.changed(item) for item in told["resources"]]}
+
+        def album(route):
+            told = route.fetch(url=f"{self.address}/api/v1/resources?sort=name&limit=100").json()["resources"]
+            return {**COLLECTION, "titles": [self.changed(item) for item in told if item["name"] in ALBUM]}
+
+        for pattern, made in ((r"/resources/[a-z0-9]+$", lambda route: self.changed(route.fetch().json())), (r"/resources(\?|$)", listed),
+                              (r"/collections$", lambda _: {"collections": [{**COLLECTION, "count": len(ALBUM)}]}), (r"/collections/quay$", album)):
+            self.page.route(re.compile("/api/v1" + pattern), answer(made))
+        self.page.reload()
+        expect(self.page.locator(".card")).to_have_count(len(ALBUM) + 1)
+
+    # ---- What is seen
+
+    def play(self, name):
+        self.go(f"play/{self.id_of(name)}")
+        self.page.keyboard.press(" ")
+        self.wait_for("document.querySelector('video').currentTime > 0.2")
+
+    def playing(self):
+        return self.page.locator("#player .now a")
+
+    def end(self):
+        """Lets the title come to its end."""
+        self.wait_for("document.querySelector('video').readyState > 0")
+        self.page.evaluate("(video => { video.currentTime = video.duration - 0.2; })(document.querySelector('video'))")
+
+    def card_act(self, name, act):
+        self.page.get_by_role("button", name=f"More: {name}").last.click()
+        self.page.locator(".menu:popover-open").get_by_role("button", name=act, exact=True).click()
+
+    # ---- The promises
+
+    def test_browsing(self):
+        """Sound goes on in a bar while one browses, and the page of the title shows the same player large"""
+        self.play(LONG)
+        self.page.evaluate("window.element = document.querySelector('video'); window.stops = 0; element.addEventListener('pause', () => stops++)")
+        for path in ("", "titles", "downloads", "settings", f"titles/{self.id_of(ALBUM[0])}", "storage"):
+            before = self.seconds()
+            self.go(path)
+            self.wait_for(f"document.querySelector('video').currentTime > {before}")
+        expect(self.playing()).to_have_text(LONG)
+        box, height = self.page.locator("#player").bounding_box(), self.page.evaluate("innerHeight")
+        self.assertAlmostEqual(box["y"] + box["height"], height, delta=2)
+        self.assertLess(box["height"], 120)
+        self.playing().click()
+        expect(self.page.locator("main h1")).to_have_text(LONG)
+        self.assertGreater(self.page.locator("#player").bounding_box()["height"], 250)
+        self.assertEqual(self.page.evaluate("[document.querySelector('video') === element, document.querySelectorAll('video').length, stops, marked, element.paused]"),
+                         [True, 1, 0, True, False])
+        self.go("")
+        self.page.get_by_role("button", name="Close the player").click()
+        expect(self.page.locator("#player")).to_be_hidden()
+        self.assertTrue(self.page.evaluate("element.paused"))
+
+    def test_album(self):
+        """An album of six plays through in its order by itself, and nothing begins after its last title"""
+        self.collect()
+        self.play(ALBUM[0])
+        self.go("")
+        for place, name in enumerate(ALBUM):
+            expect(self.playing()).to_have_text(name)
+            self.end()
+            if place + 1 < len(ALBUM):
+                expect(self.page.locator(".says")).to_contain_text(f"Next: {ALBUM[place + 1]}")
+                self.page.clock.fast_forward(6000)
+        self.wait_for("document.querySelector('video').ended")
+        expect(self.page.locator(".says")).to_be_hidden()
+        expect(self.page.get_by_role("button", name="Next title")).to_be_disabled()
+        self.page.clock.fast_forward(60_000)
+        expect(self.playing()).to_have_text(ALBUM[-1])
+
+    def test_large(self):
+        """On the page of a title the next one takes its place, and the page is that of the next"""
+        self.collect()
+        self.play(ALBUM[0])
+        self.end()
+        self.page.locator(".says").get_by_role("button", name="Play now").click()
+        expect(self.page.locator("main h1")).to_have_text(ALBUM[1])
+        self.wait_for("document.querySelector('video').currentTime > 0.1")
+        self.assertTrue(self.page.url.endswith(f"#/play/{self.id_of(ALBUM[1])}"))
+
+    def test_declined(self):
+        """The next title is declined: the player stays where it is"""
+        self.collect()
+        self.play(ALBUM[2])
+        self.end()
+        notice = self.page.locator(".says")
+        expect(notice).to_contain_text("begins in")
+        notice.get_by_role("button", name="Stay here").click()
+        expect(notice).to_be_hidden()
+        self.page.clock.fast_forward(30_000)
+        expect(self.playing()).to_have_text(ALBUM[2])
+        self.assertTrue(self.page.evaluate("document.querySelector('video').ended"))
+
+    def test_queue(self):
+        """What is put into the queue plays before the rest of the album, in its order, and can be taken out"""
+        self.collect()
+        self.play(ALBUM[0])
+        self.go("")
+        self.card_act(ALBUM[4], "Add to queue")
+        self.card_act(ALBUM[5], "Add to queue")
+        self.card_act(LONG, "Play next")
+        expect(self.page.locator(".count")).to_have_text("3")
+        self.page.get_by_role("button", name="Play queue: 3 titles").click()
+        lines = self.page.locator(".queue .lines .name")
+        self.assertEqual(lines.all_inner_texts(), [LONG, ALBUM[4], ALBUM[5]])
+        self.page.get_by_role("button", name=f"Take out of the queue: {ALBUM[4]}").click()
+        self.assertEqual(lines.all_inner_texts(), [LONG, ALBUM[5]])
+        self.page.keyboard.press("Escape")
+        self.page.get_by_role("button", name="Next title").click()
+        expect(self.playing()).to_have_text(LONG)
+        self.page.get_by_role("button", name="Next title").click()
+        expect(self.playing()).to_have_text(ALBUM[5])
+        expect(self.page.locator(".count")).to_be_empty()
+
+    def test_collection(self):
+        """A collection has a card with its count, and a page with its titles in their order"""
+        self.collect()
+        self.page.locator(".rows").get_by_role("link", name=re.compile("The Long Quay")).click()
+        expect(self.page.locator("main h1")).to_have_text("The Long Quay")
+        expect(self.page.locator("main")).to_contain_text("Album · 6 titles")
+        self.assertEqual(self.page.locator(".tiles .name").all_inner_texts(), ALBUM)
+
+    def test_speed(self):
+        """The speed that was chosen is remembered, and names nobody"""
+        self.play(LONG)
+        self.page.keyboard.press(">")
+        self.page.keyboard.press(">")
+        self.page.reload()
+        self.wait_for("document.querySelector('video')?.readyState > 0")
+        self.assertEqual(self.page.evaluate("document.querySelector('video').playbackRate"), 1.5)
+        kept = self.page.evaluate("Object.entries(localStorage).filter(([name]) => name !== 'mv.proof')")
+        self.assertEqual([value for _, value in kept], ["1.5"])
+
+    def test_sleep(self):
+        """The sleep timer ends the sound after its minutes, or with the title"""
+        self.collect()
+        self.play(LONG)
+        self.page.get_by_role("button", name="Speed, sound and subtitles").click()
+        self.page.get_by_label("Sleep timer").select_option("15")
+        self.page.keyboard.press("Escape")
+        self.go("")
+        self.page.clock.fast_forward("15:01")
+        self.wait_for("document.querySelector('video').paused")
+        self.play(ALBUM[0])
+        self.page.get_by_role("button", name="Speed, sound and subtitles").click()
+        self.page.get_by_label("Sleep timer").select_option("at the end of the title")
+        self.page.keyboard.press("Escape")
+        self.end()
+        self.wait_for("document.querySelector('video').ended")
+        expect(self.page.locator(".says")).to_be_hidden()
+        self.page.clock.fast_forward(30_000)
+        expect(self.playing()).to_have_text(ALBUM[0])
+
+    def test_chapters(self):
+        """Chapters are marks on the seek bar and a list, which leads to each and shows the one that plays"""
+        self.changes[LONG] = {"media": {"artist": "The Quay", "chapters": [
+            {"start": 0, "name": "Dawn"}, {"start": 60_000, "name": "<b>Noon</b>"}, {"start": 200_000, "name": "Dusk"}]}}
+        self.collect()
+        self.play(LONG)
+        expect(self.page.locator(".marks > span")).to_have_count(2)
+        lines = self.page.locator(".chapters button")
+        self.assertEqual(lines.all_inner_texts(), ["0:00 Dawn", "1:00 <b>Noon</b>", "3:20 Dusk"])
+        lines.nth(1).click()
+        self.wait_for("Math.abs(document.querySelector('video').currentTime - 60) < 5")
+        expect(lines.nth(1)).to_have_attribute("aria-current", "true")
+        self.assertEqual(self.page.evaluate("[navigator.mediaSession.metadata.title, navigator.mediaSession.metadata.artist, navigator.mediaSession.playbackState]"),
+                         [LONG, "The Quay", "playing"])
+
+    def test_continue(self):
+        """The shelf begins with what one goes on with; the bar on a card is what was watched, and at the end the card says so"""
+        self.play(LONG)
+        self.page.evaluate("document.querySelector('video').currentTime = 150")
+        self.wait_for("document.querySelector('video').currentTime > 150.2")
+        self.page.keyboard.press("k")
+        self.go("")
+        row = self.page.get_by_role("list", name="Continue")
+        expect(row.locator("li")).to_have_count(1)
+        expect(row).to_contain_text("left at 2:30")
+        share = row.locator(".watched > span").evaluate("one => parseFloat(one.style.inlineSize)")
+        self.assertAlmostEqual(share, 50, delta=1)
+        self.go(f"play/{self.id_of(LONG)}")
+        self.page.keyboard.press(" ")
+        self.end()
+        self.wait_for("document.querySelector('video').ended")
+        self.go("")
+        expect(self.page.locator(".card", has_text=LONG)).to_contain_text("watched")
+        expect(row).to_have_count(0)
+
+    def test_guest(self):
+        """The places of a guest, who is neither the owner nor a viewer, stay in their browser, and the vault hears nothing of them"""
+        asked = []
+        self.page.on("request", lambda request: re.search("/api/v1/.*position", request.url) and asked.append(request.url))
+        self.page.route(re.compile("/api/v1/session$"), lambda route: route.fulfill(json={**route.fetch().json(), "scope": "play", "viewer": None}))
+        self.page.reload()
+        expect(self.page.locator("footer")).to_contain_text("Signed in as a guest")
+        asked.clear()
+        self.play(ALBUM[3])
+        self.play(LONG)
+        self.page.evaluate("document.querySelector('video').currentTime = 70")
+        self.wait_for("document.querySelector('video').currentTime > 70.2")
+        self.page.keyboard.press("k")
+        self.page.reload()
+        self.go("")
+        expect(self.page.locator(".card", has_text=LONG)).to_contain_text("left at 1:10")
+        self.assertEqual(asked, [])
