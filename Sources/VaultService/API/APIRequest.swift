@@ -93,9 +93,18 @@ struct APIRequest: Sendable {
     /// The resources that the query selects, and their order.
     var selection: ListSelection {
         get throws {
-            ListSelection(
+            var selection = ListSelection(
                 order: try choice("sort"), filter: try choice("filter"),
                 search: self["search"].map { TitleSearch(text: $0) })
+            selection.ids = try self["ids"].map { text in
+                let ids = text.split(separator: ",", omittingEmptySubsequences: false).map { TitleID(String($0)) }
+                guard ids.count <= ListSelection.maxIDs, !ids.contains(nil) else {
+                    throw VaultError(
+                        .invalidArgument, "ids must be up to \(ListSelection.maxIDs) ids of titles with commas between them")
+                }
+                return ids.compactMap(\.self)
+            }
+            return selection
         }
     }
 

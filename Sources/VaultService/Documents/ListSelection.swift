@@ -7,13 +7,18 @@ package struct ListSelection: Sendable {
     package var order: ListOrder?
     package var filter: ListFilter?
     package var search: TitleSearch?
+    /// The only titles to list, in this order, which no other order replaces; nil for all.
+    var ids: [TitleID]?
+
+    /// The maximum number of ids.
+    static let maxIDs = 200
 
     package init(order: ListOrder? = nil, filter: ListFilter? = nil, search: TitleSearch? = nil) {
         (self.order, self.filter, self.search) = (order, filter, search)
     }
 
     /// Whether the list contains all resources, in the order of the index.
-    var isAll: Bool { order == nil && filter == nil && search == nil }
+    var isAll: Bool { order == nil && filter == nil && search == nil && ids == nil }
 
     package func admits(_ title: ListedDocument, at now: Timestamp) -> Bool {
         (filter?.admits(title, at: now) ?? true) && (search?.finds(title) ?? true)
@@ -29,6 +34,10 @@ package struct ListSelection: Sendable {
     func page(of titles: [ListedDocument], at now: Timestamp, after cursor: ListCursor?, limit: Int) throws -> (
         titles: [ListedDocument], next: ListCursor?
     ) {
+        if let ids {
+            let known = Dictionary(titles.compactMap { title in title.id.map { ($0, title) } }) { first, _ in first }
+            return (ids.compactMap { known[$0] }.filter { admits($0, at: now) }, nil)
+        }
         let order = order ?? .name
         guard cursor == nil || cursor?.order == order else {
             throw VaultError(

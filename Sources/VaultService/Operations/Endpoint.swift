@@ -42,7 +42,7 @@ package struct Endpoint: Hashable, Sendable {
         Endpoint(.get, "openapi.json", scope: .read),
         Endpoint(
             .get, "resources", scope: .read, isForViewers: true,
-            parameters: ["after", "limit", "sort", "filter", "search"]),
+            parameters: ["after", "limit", "sort", "filter", "search", "ids"]),
         Endpoint(.get, "resources/{id}", scope: .read, isForViewers: true),
         Endpoint(.get, "resources/{id}/content", scope: .play),
         Endpoint(.get, "resources/{id}/explanation", scope: .read),

@@ -2,6 +2,7 @@
 
 import {isOwner} from './api.js';
 import {showCover} from './covers.js';
+import {groupName} from './groups.js';
 import {iconButton} from './icons.js';
 import {menu} from './menu.js';
 import {isOver, played} from './positions.js';
@@ -27,7 +28,7 @@ export function card(kind, places) {
 		more.setAttribute('aria-label', more.title = `${t('moreActs')}: ${text}`);
 		paint(cover, item);
 		showCover(cover, item, () => shown === item);
-		const seconds = (item.media?.duration || item.title?.duration || item.duration) / 1000 || at?.duration;
+		const seconds = (item.title?.duration || item.duration) / 1000 || at?.duration;
 		says.textContent = [isOver(at) ? t('watched') : at?.seconds ? t('leftAt', {time: clock(at.seconds)}) : seconds ? clock(seconds) : bytes(amounts(item).size ?? has),
 			item.class === 'pinned' && t('pinned')].filter(Boolean).join(' · ');
 		held.textContent = part === 1 ? '' : heldText(item);
@@ -54,8 +55,8 @@ export function paint(cover, item) {
 // A card of a collection: its picture is that of its name, and behind it stand others.
 export function collectionCard(found, words) {
 	const cover = h('span.cover.square.stack', {'aria-hidden': 'true'});
-	paint(cover, {name: found.name, id: found.id});
+	paint(cover, {name: groupName(found), id: found.id});
 	cover.classList.add('square');
 	return h('li.tile', h('a', {href: `#/collections/${found.id}`}, h('span.frame', {'aria-hidden': 'true'}, cover),
-		h('span.name', {dir: 'auto'}, found.name), h('span.soft', words)));
+		h('span.name', {dir: 'auto'}, groupName(found)), h('span.soft', words)));
 }

@@ -1,12 +1,13 @@
 // The chapters of a title: marks on the seek bar, and a list.
 
+import {get} from './api.js';
 import {clock, h, t} from './ui.js';
 
 const MOST = 500;  // chapters
 
-// Returns the chapters of a title in their order, in seconds.
-export const chaptersOf = item => (item?.media?.chapters || []).slice(0, MOST)
-	.map(({start, name}, place) => ({start: start / 1000, name: name || t('chapter', {number: place + 1})}))
+// Returns the chapters of a title in their order, in seconds; none if they cannot be read.
+export const chaptersOf = async (id, signal) => (await get(`resources/${encodeURIComponent(id)}/chapters`, signal).catch(() => ({chapters: []})))
+	.chapters.slice(0, MOST).map(({start, name}, place) => ({start: start / 1000, name: name || t('chapter', {number: place + 1})}))
 	.filter(chapter => chapter.start >= 0).sort((a, b) => a.start - b.start);
 
 // Returns the place of the chapter that plays at a second; -1 before the first.

@@ -10,9 +10,9 @@ export function control(acts) {
 
 export async function tell(item, isCurrent) {
 	if (!navigator.mediaSession || typeof MediaMetadata === 'undefined') return;
-	const {artist = '', album = '', series = ''} = item.media || {};
+	const {artist = '', album = '', series = ''} = item.tags || {};
 	const show = artwork => {
-		navigator.mediaSession.metadata = new MediaMetadata({title: nameOf(item), artist: artist || '', album: album || series || item.collection?.name || '', artwork});
+		navigator.mediaSession.metadata = new MediaMetadata({title: nameOf(item), artist: artist || '', album: album || series || '', artwork});
 	};
 	show([]);
 	const address = await coverOf(item);

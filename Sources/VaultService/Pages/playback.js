@@ -16,6 +16,7 @@ const PLAYLISTS = {hls: 'application/vnd.apple.mpegurl', dash: 'application/dash
 export async function playback(stage, found, signal) {
 	const {video, say, changed} = stage, {id} = found;
 	let item = found;
+	const chapters = await chaptersOf(id, signal);
 	const before = goesOnAt((await positions(signal)).get(id));
 	const kind = item.kind || item.title?.kind || (/mpegurl/i.test(item.type) ? 'hls' : /dash\+xml/i.test(item.type) ? 'dash' : null);
 	const isSound = Boolean(item.type?.startsWith('audio/')) && !kind;
@@ -166,7 +167,7 @@ export async function playback(stage, found, signal) {
 
 	return {
 		id, kind, isSound, playable, before, open, play, goTo, keep, second, heldWords, isHole,
-		get item() { return item; }, get chapters() { return chaptersOf(item); },
+		get item() { return item; }, chapters,
 		get length() { return isKnown() ? known : 0; }, get isOpened() { return isOpened; },
 		get isWanted() { return hasPlayed || goOn || !video.paused; },
 		get ranges() { return isWhole() ? [[0, 1]] : kind ? [] : item.held || []; }, get rangesEnd() { return isWhole() ? 1 : item.size; },

@@ -2,6 +2,7 @@
 // is in memory alone, and forgotten with the page.
 
 import {get} from './api.js';
+import {collectionOf} from './groups.js';
 import {nextOf} from './shelf.js';
 import {nameOf, note, t} from './ui.js';
 
@@ -39,8 +40,8 @@ export const queueActs = item => [
 // Returns what plays after a title, or null. Nothing follows the last title of a collection.
 export async function following(item, signal) {
 	if (titles.length) return titles[0];
-	if (!item.collection) return nextOf(item.id, signal);
-	const {titles: order} = await get(`collections/${encodeURIComponent(item.collection.id)}`, signal);
-	const place = order.findIndex(one => one.id === item.id);
-	return place < 0 ? null : order[place + 1] || null;
+	const group = await collectionOf(item.id, signal);
+	if (!group) return nextOf(item.id, signal);
+	const next = group.titles[group.titles.indexOf(item.id) + 1];
+	return next ? get(`resources/${encodeURIComponent(next)}`, signal) : null;
 }

@@ -60,6 +60,8 @@ collection.album|Album|Album
 collection.series|Series|Serie
 collection.feed|Feed|Feed
 collection.folder|Folder|Ordner
+collection.own|Collection|Sammlung
+titleOf|Title of {day}|Titel vom {day}
 toDownloads|Add a title|Einen Titel hinzufügen
 toTitle|Manage this title|Diesen Titel verwalten
 search|Search titles|Titel suchen

@@ -155,7 +155,11 @@ export const hour = time => format('DateTimeFormat', {timeStyle: 'short'}, new D
 // ---- Titles
 
 export function nameOf(item) {
-	if (item.name) return item.name;
+	if (item.name || item.fallbackName) return item.name || item.fallbackName;
+	// Its file is named by a token, which says nothing to people.
+	if (item.fallbackName === null && item.added) {
+		return t('titleOf', {day: format('DateTimeFormat', {day: 'numeric', month: 'long'}, new Date(item.added))});
+	}
 	const parts = String(item.url || '').split(/[?#]/)[0].split('/').filter(Boolean), last = parts.at(-1);
 	// Manifests have the same few names, so that of the folder is shown with them.
 	const path = /\.(m3u8|mpd)$/i.test(last) && parts.length > 3 ? parts.slice(-2).join('/') : last || item.url || item.id || '';

@@ -4,7 +4,7 @@
 const FOLDER = new URL('.', self.location).pathname;  // that of this version
 const SHELL = `shell ${FOLDER}`;
 const FILES = ['/', ...[
-	'access.js', 'api.js', 'app.js', 'arrows.js', 'card.js', 'chapters.js', 'collections.js', 'covers.js',
+	'access.js', 'api.js', 'app.js', 'arrows.js', 'card.js', 'chapters.js', 'collections.js', 'covers.js', 'groups.js',
 	'downloads.js', 'feeds.js', 'health.js', 'icon.svg', 'icons.js', 'keyboard.js', 'keys.js', 'manifest.webmanifest',
 	'mediasession.js', 'menu.js', 'play.js', 'playback.js', 'player.css', 'player.js', 'positions.js', 'preferences.js',
 	'qr.js', 'queue.js', 'queuelist.js', 'renditions.js', 'rows.js', 'seek.js', 'settings.js', 'shelf.css', 'shelf.js',

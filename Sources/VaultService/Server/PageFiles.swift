@@ -24,6 +24,7 @@ struct PageFiles: Sendable {
         ("chapters.js", PackageResources.chapters_js),
         ("collections.js", PackageResources.collections_js),
         ("covers.js", PackageResources.covers_js),
+        ("groups.js", PackageResources.groups_js),
         ("downloads.js", PackageResources.downloads_js),
         ("feeds.js", PackageResources.feeds_js),
         ("health.js", PackageResources.health_js),

@@ -75,8 +75,10 @@ struct CollectionTests {
 
     private func summary(_ path: String, _ tags: TitleTags) throws -> ResourceSummary {
         let text = """
-            {"accessed":"2026-11-23T22:00:00Z","added":"2026-11-23T22:00:00Z","bytes":1,"class":"download","generation":1,
-            "held":[],"part":false,"url":"https://media.example\(path)"}
+            {"accessed":"2026-11-23T22:00:00Z","added":"2026-11-23T22:00:00Z","bytes":1,"class":"download",
+            "collection":null,"collectionName":null,"contentID":null,"cover":null,"duration":null,"etag":null,
+            "expires":null,"fallbackName":null,"generation":1,"held":[],"id":null,"mode":null,"name":null,"part":false,
+            "partBytes":null,"size":null,"tags":null,"title":null,"type":null,"url":"https://media.example\(path)"}
             """
         var summary = try JSONDecoder().decode(ResourceSummary.self, from: Data(text.utf8))
         summary.tags = tags

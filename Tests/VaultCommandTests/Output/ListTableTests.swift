@@ -20,6 +20,7 @@ struct ListTableTests {
         let text =
             #"{"accessed":"\#(accessed)","duration":\#(isManifest ? "5400000" : "null"),"added":"\#(added)","bytes":\#(bytes),"class":"\#(`class`)","contentID":null,"cover":null,"#
             + #""etag":null,"expires":\#(expires.map { "\"\($0)\"" } ?? "null"),"generation":1,"held":[[0,\#(bytes)]],"id":"\#(id)","mode":null,"name":\#(name),"#
+            + #""collection":null,"collectionName":null,"fallbackName":null,"tags":null,"#
             + #""part":false,"partBytes":null,"size":\#(size.map(String.init) ?? "null"),"#
             + #""title":\#(isManifest ? record : "null"),"#
             + #""type":"video/mp4","url":"\#(url)"}"#

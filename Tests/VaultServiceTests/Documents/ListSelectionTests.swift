@@ -1,4 +1,5 @@
 import Foundation
+import MediaVault
 import Testing
 import VaultModel
 import VaultTestSupport
@@ -15,7 +16,7 @@ struct ListSelectionTests {
         let shown = name.map { "\"\($0)\"" } ?? "null"
         let text = """
             {"accessed":"\(Timestamp(seconds: played))","added":"\(Timestamp(seconds: added))","bytes":1,
-            "class":"download","complete":true,"contentID":null,"cover":null,"duration":null,"expires":null,
+            "class":"download","collection":null,"complete":true,"fallbackName":null,"tags":null,"contentID":null,"cover":null,"duration":null,"expires":null,
             "id":"\(id)","name":\(shown),
             "size":\(size.map { "\($0)" } ?? "null"),"title":null,"type":null,"url":"http://a.example/\(id)"}
             """
@@ -125,12 +126,23 @@ struct ListSelectionTests {
     @Test("A search finds words in any order, in the name, the tags and the collection, without accents and ligatures")
     func words() throws {
         var found = try title("aaaaaaaa", name: "Der große Fluß")
-        found.tags = TitleTags()
-        (found.tags?.artist, found.tags?.album, found.collection) = ("Björk Œuvre", "The ﬁnal Act", "For the trip")
+        var tags = TitleTags()
+        (tags.artist, tags.album) = ("Björk Œuvre", "The ﬁnal Act")
+        (found.tags, found.collection) = (tags, "For the trip")
         for text in ["fluss gross", "GROẞE", "bjork fluß", "oeuvre", "final", "FOR trip act", "  fluss  "] {
             #expect(TitleSearch(text: text).finds(found), "\(text)")
         }
         for text in ["fluss klein", "björk x", "finales"] { #expect(!TitleSearch(text: text).finds(found), "\(text)") }
+    }
+
+    @Test("Titles that are named by their ids come in that order, without those that are gone")
+    func named() throws {
+        let titles = try Self.ids.map { try title($0) }
+        var selection = ListSelection()
+        selection.ids = ["cccccccc", "zzzzzzzz", "aaaaaaaa"].compactMap { TitleID($0) }
+        let page = try selection.page(of: titles, at: Self.now, after: nil, limit: 1)
+        #expect(page.titles.compactMap { $0.id?.description } == ["cccccccc", "aaaaaaaa"] && page.next == nil)
+        #expect(!selection.isAll)
     }
 
     @Test("An empty search finds every title")

@@ -133,9 +133,10 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             minimal: #"{"damaged":1,"next":null,"resources":[]}"#),
         WireForm(
             ResourceSummary.self, "Resource", resource,
-            minimal: #"{\#(times),"bytes":0,"class":"cache","contentID":null,"cover":null,"duration":null,"etag":null,"#
-                + #""expires":null,"generation":1,"held":[],"id":null,"mode":null,"#
-                + #""name":null,"part":true,"partBytes":null,"size":null,"title":null,"type":null,"#
+            minimal: #"{\#(times),"bytes":0,"class":"cache","collection":null,"collectionName":null,"contentID":null,"#
+                + #""cover":null,"duration":null,"etag":null,"expires":null,"fallbackName":null,"generation":1,"#
+                + #""held":[],"id":null,"mode":null,"name":null,"part":true,"partBytes":null,"size":null,"tags":null,"#
+                + #""title":null,"type":null,"#
                 + #""url":"https://a.example/b?c"}"#),
         WireForm(
             Title.self, "Title", title,
@@ -420,6 +421,10 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(ViewedChangeDocument.self, "ViewedChange", #"{"id":"k3v7q2ma","resource":\#(viewed)}"#),
         WireForm(ViewedTitleDocument.self, "ViewedTitle", viewed),
         WireForm(ViewerDocument.self, "Viewer", viewer),
+        WireForm(TitleTags.self, "Tags", tags, minimal: "{}"),
+        WireForm(
+            CollectionDocument.self, "Collection",
+            #"{"id":"0a1b2c3d0a1b2c3d","kind":"own","name":"a","titles":["k3v7q2ma"],"viewers":[]}"#),
         WireForm(FailedSignInsDocument.self, "FailedSignIns", failures),
         WireForm(ShareDocument.self, "Share", share),
         WireForm(PositionDocument.self, "Position", position),

@@ -1,0 +1,30 @@
+// Which titles belong together, and in which order people expect them. The vault knows; its answer is kept until titles
+// change.
+
+import {get, on, query} from './api.js';
+import {word} from './ui.js';
+
+const MOST = 200;  // titles of one request
+
+let answer = null;
+for (const event of ['resource', 'removed', 'many', 'connection']) on(event, () => { answer = null; });
+
+export function collections(signal) {
+	answer ??= get('collections', signal).then(found => found.collections.filter(group => group.titles.length));
+	const mine = answer;
+	// A request that was broken off is no answer for the next page.
+	return mine.catch(error => { if (answer === mine) answer = null; throw error; });
+}
+
+// Returns the collection of a title, or null.
+export const collectionOf = async (id, signal) => (await collections(signal)).find(group => group.titles.includes(id)) || null;
+
+// A collection that only its folder would name has no name for viewers.
+export const groupName = group => group.name || word('collection', group.kind);
+
+// Returns titles by their ids, in the same order, without those that are gone.
+export async function titlesOf(ids, signal) {
+	const pages = [];
+	for (let first = 0; first < ids.length; first += MOST) pages.push(ids.slice(first, first + MOST));
+	return (await Promise.all(pages.map(page => get(query('resources', {ids: page.join(',')}), signal)))).flatMap(page => page.resources);
+}
