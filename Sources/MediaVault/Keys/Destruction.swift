@@ -32,14 +32,23 @@ struct DestroyOperation: Sendable {
 
     /// Destroys the vault's rows, keyring and files. Blocks.
     private static func destroy(_ store: VaultStore, noting log: AuditLog) throws -> DestructionReport {
+        let titles = (try? store.index.resources.totals().resources) ?? 0
+        let backups = backupCount(of: store.keyring, log)
         let resources = try Shreds(store).destroyRows()
-        let backups = store.keyring.generationRecords.map(\.backups).max() ?? 0
         try log.place.destroyCopies(of: store.keyring.vaultID)
         // Once the keyring is destroyed, nothing in the vault can be read.
         try log.destroyKeyring(resources: resources)
         // Without the keyring, files that cannot be removed are indistinguishable from noise.
         try? Shreds(store).finishDestruction()
-        return DestructionReport(vaultID: store.keyring.vaultID.hex, resources: Int(resources), backups: backups)
+        return DestructionReport(
+            vaultID: store.keyring.vaultID.hex, resources: Int(resources), titles: titles, backups: backups)
+    }
+
+    /// Returns the number of backups that are known. The log has a receipt for each; a generation counts only those
+    /// that contain its key, but is counted even if the log was cut or removed. Blocks.
+    private static func backupCount(of keyring: Keyring, _ log: AuditLog) -> Int {
+        let noted = (try? log.receipts(after: 0)) ?? []
+        return max(noted.count { $0.act == .backup }, keyring.generationRecords.map(\.backups).max() ?? 0)
     }
 }
 
@@ -49,11 +58,14 @@ public struct DestructionReport: Hashable, Codable, Sendable {
     public let vaultID: String
     /// The number of resources destroyed, including those that an earlier attempt deleted.
     public let resources: Int
-    /// The number of keyring backups, as counted when they were created. Each of them still opens a copy of the folder.
+    /// The number of titles among these resources; 0 if an earlier attempt deleted them.
+    public let titles: Int
+    /// The least number of keyring backups: those that the audit log or a generation has counted. Each of them still
+    /// opens a copy of the folder.
     public let backups: Int
 
     private enum CodingKeys: String, CodingKey {
-        case resources, backups
+        case resources, titles, backups
         case vaultID = "vault"
     }
 }

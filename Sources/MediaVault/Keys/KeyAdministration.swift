@@ -62,7 +62,7 @@ public final class KeyAdministration: Sendable {
     ///
     /// - Returns: the new state of the keys, which shows that the generation is retired and that nothing needs it.
     /// - Throws: ``VaultError`` with code `inUse`, naming some of the titles, if titles still need the generation;
-    ///   `invalidArgument` if there is no generation with this number; `storage` if the index's write-ahead log cannot
+    ///   `notHeld` if there is no generation with this number; `storage` if the index's write-ahead log cannot
     ///   be emptied, in which case the key still exists; `busy` if another key operation is running; `owned` if this
     ///   process is not the owner.
     public func retire(_ number: Int) async throws -> KeyReport {

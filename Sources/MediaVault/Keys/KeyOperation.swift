@@ -36,14 +36,15 @@ extension Receipt.Act {
     public var leaves: String? {
         switch self {
         case .rotate:
-            "what is already stored stays under the older generations: rewrapping moves it, retiring destroys them"
+            "an older copy still opens what is already stored: rewrapping moves that to the new generation, and the "
+                + "older ones can then be retired"
         case .rewrap: "the older generations are still in the keyring: retiring destroys them"
         case .retire:
             "an old copy of the folder still opens with a keyring of that time and its key or passphrase; a "
                 + "new root key shuts out those who can open today's keyring, a reseal those who have a resource key"
         case .rotateRoot:
-            "what is already stored stays under the older generations, which the old root key opens: rewrapping "
-                + "moves it, retiring destroys them"
+            "the old root key still opens what is already stored: rewrapping moves that to the new generation, and "
+                + "the older ones can then be retired"
         case .changeLocator: "all other keys stay as they are"
         default: nil
         }

@@ -124,7 +124,7 @@ public struct RemainingReseal: Hashable, Codable, Sendable {
     }
 }
 
-/// Names the titles that still need a generation.
+/// Names the titles that still need a generation, each once.
 enum GenerationUsers {
     /// The maximum number of titles to name.
     private static let most = 3
@@ -132,7 +132,7 @@ enum GenerationUsers {
     /// Adds to a refusal the names of some titles that need the generation, without their queries. Returns it unchanged
     /// if no title needs the generation. Blocks.
     static func naming(_ generation: Int, in store: VaultStore, _ refusal: VaultError) -> VaultError {
-        guard let ids = try? GenerationRows(store.index).resources(wrappedBy: generation, limit: most + 1),
+        guard let ids = try? GenerationRows(store.index).titles(wrappedBy: generation, limit: most + 1),
             !ids.isEmpty, generation != store.keyring.currentGeneration
         else { return refusal }
         let names = ids.prefix(most).map { name(of: $0, in: store) } + (ids.count > most ? ["others"] : [])
@@ -145,7 +145,7 @@ enum GenerationUsers {
         guard let resource = try? store.index.resources.find(id), let url = try? MediaURL(resource.metadata.url) else {
             return "a title that does not open and so cannot be rewrapped: remove it"
         }
-        return url.description
+        return resource.metadata.name ?? url.description
     }
 }
 

@@ -104,7 +104,7 @@ package struct KeyringOrderIssuer: Sendable {
     ///   - number: the slot to remove.
     ///   - root: the rotation of the root key that is to follow; nil if none is.
     ///   - isForced: whether to remove the slot even if no remaining slot is known to open.
-    /// - Throws: ``VaultError`` with code `invalidArgument` if the slot does not exist or is the last one, or if the
+    /// - Throws: ``VaultError`` with code `notHeld` if the slot does not exist, `invalidArgument` if it is the last one, or if the
     ///   rotation of the root key would lock out a slot; `wrongKey` if a secret for that rotation opens no slot;
     ///   `inUse` if the slot is the only one known to open.
     package func removing(

@@ -90,13 +90,24 @@ struct KeyringRestore: Sendable {
             fileSystem: fileSystem)
         _ = consume lock
         let now = try KeyringReader.unauthenticated(restored)
-        let before = replaced.flatMap { try? KeyringReader.unauthenticated($0).slots } ?? []
+        let before = replaced.flatMap { try? KeyringReader.unauthenticated($0) }
+        let generations = backup.activeGenerations.filter { !judgement.retired.contains($0) }
         return RestoreReport(
-            revision: now.revision,
-            generations: backup.activeGenerations.filter { !judgement.retired.contains($0) },
+            revision: now.revision, generations: generations, current: judgement.current,
+            lostGenerations: Self.lost(from: before, needs, restored: generations, judgement.retired),
             warnings: judgement.warnings, kept: kept, slots: now.slots.map(KeyringSlot.init),
-            lostSlots: before.filter { slot in !now.slots.contains { $0.rootKey == slot.rootKey } }
+            lostSlots: (before?.slots ?? []).filter { slot in !now.slots.contains { $0.rootKey == slot.rootKey } }
                 .map(KeyringSlot.init))
+    }
+
+    /// Returns the generations that the replaced keyring has, but the restored one does not. If the replaced keyring is
+    /// missing or cannot be read, the vault's index states which it had.
+    private static func lost(
+        from replaced: KeyringDocument?, _ needs: KeyringRequirements, restored: [Int], _ retired: Set<Int>
+    ) -> [Int] {
+        let own = replaced.flatMap { $0.vaultID == needs.vaultID ? $0 : nil }
+        let had = own.map { Set($0.generations.filter { $0.key != nil }.map { Int($0.number) }) } ?? needs.generations
+        return had.subtracting(restored).subtracting(retired).sorted()
     }
 
     /// Opens a backup. The errors name the backup's file, because the vault's own keyring is another file.
@@ -132,8 +143,10 @@ struct KeyringRestore: Sendable {
         )
     }
 
+    /// Adds a slot, unless its key opens one already, as after an earlier restore with the same key.
     private static func adding(_ way: NewSlot, to file: [UInt8], of keyring: Keyring) throws -> [UInt8] {
-        try keyring.carryingOut(KeyringOrderIssuer.adding(way, to: file, of: keyring), in: file)
+        guard try !keyring.isOpened(file, by: way.plannedSecret()) else { return file }
+        return try keyring.carryingOut(KeyringOrderIssuer.adding(way, to: file, of: keyring), in: file)
     }
 }
 
@@ -235,6 +248,11 @@ public struct RestoreReport: Hashable, Sendable {
     public let revision: Int64
     /// The generations that the restored keyring opens, in ascending order.
     public let generations: [Int]
+    /// The generation that new resources use now.
+    public let current: Int
+    /// The generations that the vault had and that the restored keyring lacks, in ascending order: a rotation that is
+    /// newer than the backup is undone.
+    public let lostGenerations: [Int]
     /// What was lost or undone, in one clause each; empty if nothing was.
     public let warnings: [String]
     /// The path of the copy of the replaced keyring; nil if there was none to replace.

@@ -83,6 +83,7 @@ struct KeysRestoreCommand: AsyncParsableCommand {
         }
         for slot in report.slots { await Terminal.shared.say("slot \(Self.name(slot)) unlocks the keyring") }
         for slot in report.lostSlots { await Terminal.shared.say("slot \(Self.name(slot)) of the old keyring is gone") }
+        await Terminal.shared.say(RestoreText.generations(report))
         await Terminal.shared.say("restored the keyring, which opens this vault; back it up again")
         try await output.writeIfJSON(RestoreRecord(report))
     }

@@ -158,14 +158,7 @@ struct DestroyCommand: AsyncParsableCommand {
             return try await vault.call(Operations.Keys.destroy, DestructionRequest(vault: confirmed))
         }
         try await output.writeIfJSON(document)
-        await Terminal.shared.say(
-            "destroyed vault \(document.vaultID) and the keys of \(Count.of(document.resources, "title"))")
-        if document.backups > 0 {
-            await Terminal.shared.say(
-                document.backups == 1
-                    ? "1 backup of its keyring exists: it still opens a copy of the vault's folder"
-                    : "\(document.backups) backups of its keyring exist: each still opens a copy of the vault's folder")
-        }
+        for sentence in DestructionText.sentences(document) { await Terminal.shared.say(sentence) }
     }
 
     /// Returns the id given as an option, else the one that the user types.

@@ -45,7 +45,7 @@ struct RotateCommand: AsyncParsableCommand {
         abstract: "Create a new generation of keys for titles stored from now on.",
         discussion: """
             Titles that are already held stay under the older generations: rewrap moves them, retire destroys those \
-            generations. The keyring file changes: back it up again, because an older copy no longer opens this vault.
+            generations. The keyring file changes: back it up again, because the vault refuses an older copy.
 
             With --root it also creates a new root key and token key, sealed for the slot that opens the keyring here \
             and for those whose key files, passphrase files or credentials are given. A running service reads these \
@@ -91,7 +91,7 @@ struct RotateCommand: AsyncParsableCommand {
             ? "every resource id is a new one, and the ids that list prints stay"
             : "created generation \(document.current)"
         await Terminal.shared.say([done, act.cutsOff].compactMap(\.self).joined(separator: "; "))
-        await KeysText.printRemainingWork(act, document)
+        await KeysText.printRemainingWork(act, document, besideTable: !output.isJSON)
         await Terminal.shared.say(KeysText.backUp)
         try await output.write(document, orText: KeysText.text(document))
     }
@@ -165,7 +165,7 @@ struct RetireCommand: AsyncParsableCommand {
                     : "\(backups) backups of the keyring still contain it: destroy them, too")
         }
         if !wasRetired { await Terminal.shared.say(CopiesText.afterRetirement) }
-        await KeysText.printRemainingWork(.retire, document)
+        await KeysText.printRemainingWork(.retire, document, besideTable: !output.isJSON)
         try await output.write(document, orText: KeysText.text(document))
     }
 }

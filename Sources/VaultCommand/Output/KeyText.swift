@@ -77,11 +77,13 @@ enum KeysText {
     }
 
     /// The advice that is given after a change to the keyring.
-    static let backUp = "back up the keyring again: an older copy does not open this vault any more"
+    static let backUp = "back up the keyring again: the vault refuses an older copy, which lacks the newest keys"
 
-    /// Prints what a key operation has left to be done.
-    static func printRemainingWork(_ act: Receipt.Act, _ document: KeysDocument) async {
+    /// Prints what a key operation has left to be done. The table of the generations says it, too, so that only the
+    /// note is printed beside it.
+    static func printRemainingWork(_ act: Receipt.Act, _ document: KeysDocument, besideTable: Bool) async {
         if let leaves = act.leaves { await Terminal.shared.say("note: \(leaves)") }
+        guard !besideTable else { return }
         for generation in document.older where generation.resources > 0 {
             await Terminal.shared.say("generation \(generation.number) is still needed by \(need(generation))")
         }
@@ -199,6 +201,34 @@ enum CopiesText {
     static let ofBackup =
         "it opens copies of the vault's folder up to the next change of keys, except for what a generation sealed that "
         + "was destroyed before"
+}
+
+/// The messages about the destruction of a vault.
+enum DestructionText {
+    static func sentences(_ report: DestructionReport) -> [String] {
+        let what = report.titles > 0 ? Count.of(report.titles, "title") : Count.of(report.resources, "file")
+        let done = "destroyed vault \(report.vaultID) and the keys of \(what)"
+        guard report.backups > 0 else { return [done] }
+        let backups =
+            report.backups == 1
+            ? "at least 1 backup of its keyring exists: it still opens a copy of the vault's folder"
+            : "at least \(report.backups) backups of its keyring exist: each still opens a copy of the vault's folder"
+        return [done, backups]
+    }
+}
+
+/// The messages about a restored keyring.
+enum RestoreText {
+    /// Returns the sentence that states which generation is current, and what a backup from before a rotation undoes.
+    static func generations(_ report: RestoreReport) -> String {
+        let current = "generation \(report.current) is current"
+        guard !report.lostGenerations.isEmpty else { return current }
+        let lost = report.lostGenerations.map(String.init).joined(separator: ", ")
+        let isOne = report.lostGenerations.count == 1
+        return "\(current) again, and generation \(lost) is lost: the backup is older than the "
+            + "\(isOne ? "rotation that created it" : "rotations that created these"); "
+            + "run keys rotate if older copies of the keyring must not open what is stored from now on"
+    }
 }
 
 /// The messages about a shred, and its exit code.

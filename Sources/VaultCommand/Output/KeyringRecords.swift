@@ -37,6 +37,10 @@ struct BackupRecord: Encodable, Sendable {
 /// The output of `keys restore --json`.
 struct RestoreRecord: Encodable, Sendable {
     let warnings: [String]
+    /// The generation that new resources use now.
+    let current: Int
+    /// The generations that the vault had and that the restored keyring lacks.
+    let lostGenerations: [Int]
     /// The path to which the replaced keyring was moved; null if there was none.
     @OrNull var replaced: String?
     /// The slots that unlock the keyring.
@@ -46,6 +50,7 @@ struct RestoreRecord: Encodable, Sendable {
 
     init(_ report: RestoreReport) {
         warnings = report.warnings
+        (current, lostGenerations) = (report.current, report.lostGenerations)
         slots = report.slots
         lostSlots = report.lostSlots
         replaced = report.kept

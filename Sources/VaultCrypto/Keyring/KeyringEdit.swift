@@ -130,7 +130,7 @@ extension KeyringEdit {
     private func index(ofSlot number: Int64) throws -> Int {
         guard let index = document.slots.firstIndex(where: { $0.number == number }) else {
             throw VaultError(
-                .invalidArgument, "the keyring has no slot \(number); give one that it has", hint: .listSlots)
+                .notHeld, "the keyring has no slot \(number); give one that it has", hint: .listSlots)
         }
         return index
     }
@@ -216,7 +216,7 @@ extension KeyringEdit {
 
     /// Removes a generation's key from the document. Leaves a generation that is already retired unchanged.
     ///
-    /// - Throws: ``VaultError`` with code `inUse` for the current generation, or `invalidArgument` if no generation has
+    /// - Throws: ``VaultError`` with code `inUse` for the current generation, or `notHeld` if no generation has
     ///   this number.
     package mutating func retireGeneration(_ number: Int) throws {
         guard number != document.current else { throw Self.currentGeneration(number) }
@@ -238,7 +238,7 @@ extension KeyringEdit {
     /// Returns the error for a number that belongs to no generation.
     package static func unknownGeneration(_ number: Int) -> VaultError {
         VaultError(
-            .invalidArgument, "the keyring has no generation \(number); give one that it has",
+            .notHeld, "the keyring has no generation \(number); give one that it has",
             hint: .listGenerations)
     }
 }

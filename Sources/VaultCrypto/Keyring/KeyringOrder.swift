@@ -115,6 +115,16 @@ extension Keyring {
         throw VaultError(.invalidArgument, "this key opens slot \(number) already; give another key", hint: .listSlots)
     }
 
+    /// Returns whether a secret opens a slot of a keyring file. Trying a passphrase takes most of a second for each slot
+    /// that has one.
+    ///
+    /// - Throws: as ``KeyringReader`` if the file does not belong to this keyring.
+    package func isOpened(_ file: [UInt8], by secret: borrowing UnlockSecret) throws -> Bool {
+        let document = try editing(file).document
+        for slot in document.slots where try slot.opens(in: document.vaultID, with: secret) { return true }
+        return false
+    }
+
     /// Creates an order to add a slot that a secret opens.
     ///
     /// - Parameters:
@@ -153,7 +163,7 @@ extension Keyring {
     /// Creates an order to remove a slot.
     ///
     /// - Parameter isForced: whether to remove the slot even if no remaining slot is known to open.
-    /// - Throws: ``VaultError`` with code `invalidArgument` if the slot does not exist or is the last one, or `inUse`
+    /// - Throws: ``VaultError`` with code `notHeld` if the slot does not exist, `invalidArgument` if it is the last one, or `inUse`
     ///   if it is the only slot that is known to open; as ``KeyringReader`` if the file does not belong to this
     ///   keyring.
     package func orderRemoval(of number: Int64, in file: [UInt8], isForced: Bool = false) throws -> KeyringOrder {

@@ -112,11 +112,17 @@ package struct GenerationRows {
         }
     }
 
-    /// Returns at most `limit` of the resources that have a key wrapped by a generation.
-    package func resources(wrappedBy generation: Int, limit: Int) throws -> [ResourceID] {
+    /// Returns at most `limit` of the titles that have a key wrapped by a generation, or a part with such a key.
+    package func titles(wrappedBy generation: Int, limit: Int) throws -> [ResourceID] {
         try index.read { db in
-            try Data.fetchAll(
-                db, sql: "SELECT DISTINCT resource FROM resourceKey WHERE generation = ? ORDER BY resource LIMIT ?",
+            let title =
+                try PartRow.hasTable(db)
+                ? """
+                ifnull((SELECT min(part.title) FROM part WHERE part.resource = resourceKey.resource
+                    AND NOT EXISTS (SELECT 1 FROM part AS own WHERE own.title = resourceKey.resource)), resource)
+                """ : "resource"
+            return try Data.fetchAll(
+                db, sql: "SELECT DISTINCT \(title) AS title FROM resourceKey WHERE generation = ? ORDER BY 1 LIMIT ?",
                 arguments: [generation, limit]
             ).compactMap { ResourceID($0) }
         }

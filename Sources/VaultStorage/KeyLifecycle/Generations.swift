@@ -46,7 +46,7 @@ package struct Generations {
     ///
     /// Does nothing if the generation is already gone. Finishes a retirement that was interrupted.
     ///
-    /// - Throws: ``VaultError`` with code `inUse` if a resource key needs the generation, `invalidArgument` if no
+    /// - Throws: ``VaultError`` with code `inUse` if a resource key needs the generation, `notHeld` if no
     ///   generation has this number, or `storage` or `owned` if an old key may remain in the index or its log. The
     ///   generation's key then still exists.
     package func retire(_ number: Int, noting log: AuditLog) throws {

@@ -115,7 +115,7 @@ struct GenerationActTests {
         let current = await #expect(throws: VaultError.self) { try await vault.keys.retire(1) }
         let unknown = await #expect(throws: VaultError.self) { try await vault.keys.retire(7) }
         #expect(current?.code == .inUse && current?.hint == .rotate)
-        #expect(unknown?.code == .invalidArgument && unknown?.hint == .listGenerations)
+        #expect(unknown?.code == .notHeld && unknown?.hint == .listGenerations)
         await vault.close()
     }
 

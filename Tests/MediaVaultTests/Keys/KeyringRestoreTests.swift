@@ -90,6 +90,46 @@ struct KeyringRestoreTests {
         try await expectHeld(fixture.unlock)
     }
 
+    @Test("Destroying a vault counts the backups of all generations, also those that no generation has in common")
+    func backupsOfAllGenerations() async throws {
+        let vault = try await fixture.open()
+        _ = try await fixture.read(vault)
+        for number in 1...2 {
+            try await vault.keys.backUp(to: folder.path + "/\(number)", for: NewSlot(drawer, strength: .least))
+            _ = try await vault.keys.rotate()
+            for try await _ in vault.keys.rewrap() {}
+            _ = try await vault.keys.retire(number)
+        }
+        let report = try await vault.destroy(vaultID: vault.status().vaultID)
+        #expect(report.backups == 2 && report.titles == 1)
+    }
+
+    @Test("A restore of a backup from before a rotation says which generation is current again, and which is lost")
+    func undoneRotation() async throws {
+        try await backedUp { vault in _ = try await vault.keys.rotate() }
+        let report = try await restore(force: true)
+        #expect(report.current == 1 && report.lostGenerations == [2])
+        try await backedUpAgain()
+        let again = try await restore()
+        #expect(again.current == 1 && again.lostGenerations.isEmpty)
+    }
+
+    private func backedUpAgain() async throws {
+        try FileManager.default.removeItem(atPath: backup)
+        let vault = try await fixture.open()
+        try await vault.keys.backUp(to: backup, for: NewSlot(drawer, strength: .least))
+        await vault.close()
+    }
+
+    @Test("A second restore with the same new key adds no second slot for it")
+    func restoredTwice() async throws {
+        try await backedUp()
+        let key = NewSlot(.keyFile(path: folder.path + "/new.key"))
+        let slots = try await restore(adding: key).slots
+        let again = try await restore(adding: key).slots
+        #expect(again == slots && slots.count == 3)
+    }
+
     @Test("A restore replaces a lost, damaged or healthy keyring, keeps a copy of it, and opens the vault")
     func replaced() async throws {
         try await backedUp()

@@ -58,7 +58,7 @@ struct GenerationTests {
 
     @Test(
         "Retiring the current generation or an unknown one is refused",
-        arguments: [(1, "inUse"), (9, "invalidArgument")])
+        arguments: [(1, "inUse"), (9, "notHeld")])
     func refused(_ number: Int, _ code: String) throws {
         let fixture = try KeyringFixture()
         let keyring = try fixture.unlock()

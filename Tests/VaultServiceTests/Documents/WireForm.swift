@@ -284,7 +284,7 @@ struct WireForm: Sendable, CustomTestStringConvertible {
                 + #""sound":false,"vault":"d"}"#,
             minimal: #"{"anchored":false,"faults":[],"key":null,"receipts":[{"act":"rotate","generation":1,"#
                 + #""outcome":"done","sequence":3,"time":\#(time)}],"sound":true,"vault":null}"#),
-        WireForm(DestructionReport.self, "Destruction", #"{"backups":1,"resources":2,"vault":"a"}"#),
+        WireForm(DestructionReport.self, "Destruction", #"{"backups":1,"resources":2,"titles":1,"vault":"a"}"#),
         WireForm(
             KeyringSummary.self, "Keyring",
             #"{"revision":1,"slots":[{"label":"a","memLimit":2,"method":"passphrase","number":3,"opsLimit":4}],"#

@@ -141,7 +141,7 @@ struct GenerationTests {
         let refusal = #expect(throws: VaultError.self) {
             try Generations(store).retire(999, noting: vault.log(of: store))
         }
-        #expect(refusal?.code == .invalidArgument)
+        #expect(refusal?.code == .notHeld)
         try store.close()
     }
 
