@@ -153,7 +153,23 @@ extension MediaType {
     package static func mayBeMedia(_ type: String) -> Bool {
         let name = type.prefix { $0 != ";" }.trimmingBlanks().lowercased()
         if name.hasPrefix("text/") { return timedText.contains(name) }
-        return !documents.contains(name)
+        return !documents.contains(name) && !feeds.contains(name)
+    }
+
+    /// Returns whether a media type is that of a feed, which names media rather than being one.
+    package static func isFeed(_ type: String) -> Bool {
+        feeds.contains(type.prefix { $0 != ";" }.trimmingBlanks().lowercased())
+    }
+
+    /// Returns whether the bytes begin like a feed in RSS, Atom or JSON Feed, regardless of the type that the origin
+    /// states.
+    package static func beginsFeed(_ bytes: [UInt8]) -> Bool {
+        let text = String(decoding: bytes.prefix(feedBeginningByteCount), as: UTF8.self).lowercased()
+        switch text.first(where: { !$0.isWhitespace && $0 != "\u{FEFF}" }) {
+        case "<": return ["<rss", "<feed", "<rdf:rdf"].contains { text.contains($0) } && !beginsPage(bytes)
+        case "{": return text.contains("jsonfeed.org/version")
+        default: return false
+        }
     }
 
     /// Returns whether a media type is that of a document or an archive. `text/plain` does not count, because many
@@ -188,6 +204,12 @@ extension MediaType {
     /// The number of bytes, including leading white space, that suffice to recognize a page.
     package static let pageBeginningByteCount = 64
 
+    /// The number of bytes that suffice to recognize a feed, whose root follows a declaration and comments.
+    private static let feedBeginningByteCount = 1024
+
+    private static let feeds: Set<String> = [
+        "application/atom+xml", "application/feed+json", "application/rdf+xml", "application/rss+xml",
+    ]
     private static let timedText: Set<String> = ["text/vtt", "text/srt", "text/x-ssa"]
     private static let documents: Set<String> = [
         "application/gzip", "application/javascript", "application/json", "application/pdf",

@@ -99,7 +99,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
             case listSlots, removeSlot, dropSlots, allowLooseFile
             case listGenerations, rewrap, retire, rotate, backUpKeyring, findKeyring, ownKeyring
             case anyType, useTLS, allowHost, allowPage, passSecret, rotateRootLocally
-            case writablePath, importUnasked, addUntried
+            case writablePath, importUnasked, addUntried, followFeed
         }
 
         private let name: Name
@@ -149,6 +149,8 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let anyType = Hint(name: .anyType)
         /// Add the subscription without trying it.
         public static let addUntried = Hint(name: .addUntried)
+        /// Subscribe to the feed.
+        public static let followFeed = Hint(name: .followFeed)
         /// Specify the keyring's path, or restore the keyring from a backup.
         public static let findKeyring = Hint(name: .findKeyring)
         /// Give the new vault its own keyring, or confirm that the keyring's former vault is gone.
@@ -204,6 +206,9 @@ extension VaultError: LocalizedError {
 }
 
 extension VaultError {
+    /// The end of the message about a feed that was given in place of media.
+    package static let feedAdvice = "follow it as a feed"
+
     /// The error for callers whose vault was closed or locked during their operation.
     package static let vaultClosed = VaultError(
         .closed, "the vault was closed or locked; open it again, or restart its service")

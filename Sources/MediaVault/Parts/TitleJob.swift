@@ -78,6 +78,10 @@ final class TitleJob: Sendable {
         do {
             let held = try await read(resource, loader) { try await download(loader, lease, tell: report) }
             guard let held else {
+                if isNew, let refusal = try await heldRefusal(loader) {
+                    try? await remove(resource)
+                    throw refusal
+                }
                 try await describe(resource, loader, hasChanged: loader.record.representation != representation)
                 return try await takeCover(loader)
             }
@@ -101,21 +105,33 @@ final class TitleJob: Sendable {
         do {
             try await DownloadJob(loader, options, rate: rate, tell: tell).run()
         } catch let error as VaultError where error.code == .notMedia {
-            guard try await beginsMedia(loader, lease) else { throw error }
+            let start = try await beginning(loader, lease)
+            guard MediaSignature.begins(start) || ManifestContent.kind(of: start) != nil else {
+                throw loader.pages.refusal(beginning: start) ?? error
+            }
             var options = options
             options.requiresMedia = false
             try await DownloadJob(loader, options, rate: rate, tell: tell).run()
         }
     }
 
-    /// Returns whether the resource's first bytes are those of audio, video or a manifest.
-    private func beginsMedia(_ loader: ResourceLoader, _ lease: LoaderLease) async throws -> Bool {
+    /// Returns the resource's first bytes, which show whether they are audio, video or a manifest.
+    private func beginning(_ loader: ResourceLoader, _ lease: LoaderLease) async throws -> [UInt8] {
         let opening = try await LoaderOpening(of: loader, .closed(first: 0, last: Int64(MediaSignature.byteCount - 1)))
             .run()
         let reader = MediaReader(opening, of: reference, loader: loader, lease: lease)
         defer { reader.cancel() }
-        guard let start = try await reader.start() else { return false }
-        return MediaSignature.begins(start) || ManifestContent.kind(of: start) != nil
+        return try await reader.start() ?? []
+    }
+
+    /// Returns the error for a page or a feed that is held whole and that its origin labelled as anything else; nil if
+    /// there is none, or if the caller wants content of any type.
+    private func heldRefusal(_ loader: ResourceLoader) async throws -> VaultError? {
+        guard options.requiresMedia, loader.status.isHeldWhole else { return nil }
+        return try await loader.pool.run {
+            guard var source = try? ExportSource(loader.store, loader.record.id, loader.url) else { return nil }
+            return loader.pages.refusal(beginning: try source.bytes(at: 0, of: loader.store))
+        }
     }
 
     /// Stores the picture named by the title's feed as the title's cover, if the title has no other.

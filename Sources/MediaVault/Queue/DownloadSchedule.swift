@@ -182,7 +182,8 @@ enum DownloadRetry: Hashable, Sendable {
         case .unreachable, .notHeld, .changed, .diskFull, .quotaExceeded, .storage, .owned, .invalidResponse:
             self = .after(policy.queueDelay(attempts: attempts, chance: chance))
         // A network's login portal may send a page in place of the media, which is temporary.
-        case .notMedia where attempts < Self.mostPages:
+        // A feed, however, is no portal's page.
+        case .notMedia where attempts < Self.mostPages && error.hint != .followFeed:
             self = .after(policy.queueDelay(attempts: attempts, chance: chance))
         case .refused where Self.isPassing(error.originStatus):
             self = .after(max(Self.wait(askedBy: error), policy.queueDelay(attempts: attempts, chance: chance)))

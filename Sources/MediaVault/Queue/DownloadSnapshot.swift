@@ -139,7 +139,7 @@ extension VaultError {
     fileprivate init(_ failure: QueuedDownload.Failure) {
         self.init(Code(name: failure.code) ?? .storage, failure.message)
         originStatus = failure.status.map { Int(clamping: $0) }
-        if code == .notMedia { hint = .anyType }
+        if code == .notMedia { hint = message.hasSuffix(VaultError.feedAdvice) ? .followFeed : .anyType }
     }
 }
 

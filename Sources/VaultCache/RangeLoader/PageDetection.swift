@@ -1,8 +1,8 @@
 import VaultManifest
 package import VaultModel
 
-/// Recognizes web pages that come with status 200 in place of media, such as a login page, a network's portal or an
-/// error page.
+/// Recognizes what comes with status 200 but is not media: web pages, such as a login page, a network's portal or an
+/// error page, and feeds, which name media.
 package struct PageDetection: Sendable {
     let url: MediaURL
 
@@ -27,12 +27,22 @@ package struct PageDetection: Sendable {
             ManifestDetection.kind(type: type, path: url.path) == nil
         else { return nil }
         guard !MediaType.isPage(type) else { return page(ofType: type) }
+        guard !MediaType.isFeed(type) else { return feed }
         return VaultError(.notMedia, "\(url) is not media: its type is \(type)", hint: .anyType)
     }
 
     /// Returns the error for a page, judged by its first bytes; nil if the bytes do not begin a page.
     package func page(beginning bytes: [UInt8]) -> VaultError? {
         MediaType.beginsPage(bytes) ? page(ofType: "text/html") : nil
+    }
+
+    /// Returns the error for a page or a feed, judged by its first bytes; nil for anything else.
+    package func refusal(beginning bytes: [UInt8]) -> VaultError? {
+        MediaType.beginsFeed(bytes) ? feed : page(beginning: bytes)
+    }
+
+    private var feed: VaultError {
+        VaultError(.notMedia, "\(url) is a feed, not media: \(VaultError.feedAdvice)", hint: .followFeed)
     }
 
     private func page(ofType type: String) -> VaultError {

@@ -39,6 +39,7 @@ extension VaultError {
         case .passSecret: "--key-file, --passphrase-file or --credential"
         case .rotateRootLocally: "mediavault keys rotate --root"
         case .importUnasked: "--offline"
+        case .followFeed: "mediavault sync add"
         case .addUntried: "--untried adds it all the same"
         default: nil
         }

@@ -84,7 +84,7 @@ struct DownloadDetails: Codable, Sendable {
     let subtitles: RenditionSelection.Subtitles?
     /// The name to give the title.
     let title: String?
-    /// Whether to refuse content that is not media.
+    /// Whether to refuse content that is not media, such as a web page or a feed; nil means that it is refused.
     let mediaOnly: Bool?
     /// Whether to put the download into the queue, so that no client has to wait for it.
     let detached: Bool?
@@ -96,7 +96,7 @@ struct DownloadDetails: Codable, Sendable {
         limitRate = options.bytesPerSecond
         (video, audio, subtitles) = (options.selection?.video, options.selection?.audio, options.selection?.subtitles)
         title = options.name
-        mediaOnly = options.requiresMedia ? true : nil
+        mediaOnly = options.requiresMedia
         detached = isDetached ? true : nil
     }
 
@@ -107,7 +107,7 @@ struct DownloadDetails: Codable, Sendable {
             selection: RenditionSelection(
                 video: video ?? usual.video, audio: audio ?? usual.audio, subtitles: subtitles ?? usual.subtitles),
             name: title)
-        options.requiresMedia = mediaOnly ?? false
+        options.requiresMedia = mediaOnly ?? true
         return options
     }
 }

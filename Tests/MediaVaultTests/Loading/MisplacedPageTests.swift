@@ -57,6 +57,41 @@ struct MisplacedPageTests {
         await vault.close()
     }
 
+    @Test(
+        "A web page or a feed becomes no title, whatever its type; a feed is told apart, and what was asked for is kept",
+        arguments: [
+            ("text/html", "<!doctype html><html></html>", VaultError.Hint.anyType),
+            ("video/mp4", "<!doctype html><html></html>", .anyType),
+            ("application/rss+xml", "<?xml version='1.0'?><rss version='2.0'></rss>", .followFeed),
+            ("application/octet-stream", "<?xml version='1.0'?><rss version='2.0'></rss>", .followFeed),
+            ("text/xml", "<?xml version='1.0'?><feed xmlns='http://www.w3.org/2005/Atom'></feed>", .followFeed),
+            ("application/json", #"{"version":"https://jsonfeed.org/version/1.1","items":[]}"#, .followFeed),
+        ])
+    func noTitle(type: String, text: String, hint: VaultError.Hint) async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 9))
+        let bytes = Array(text.utf8)
+        fixture.origin.answer { _ in
+            ScriptedAnswer(
+                200, fields: ["Content-Type": type, "Content-Length": "\(bytes.count)"], body: [.bytes(bytes)])
+        }
+        let vault = try await fixture.open()
+        var options = DownloadOptions()
+        options.requiresMedia = true
+        let url = fixture.origin.url("/thing")
+        for _ in 0..<2 {
+            let error = await #expect(throws: VaultError.self) {
+                for try await _ in vault.download(url, options: options) {}
+            }
+            #expect(error?.code == .notMedia && error?.hint == hint)
+            #expect(error?.message.contains("follow it as a feed") == (hint == .followFeed))
+            #expect(try await vault.titles.summary(of: url) == nil, "something of it was kept")
+        }
+        options.requiresMedia = false
+        for try await _ in vault.download(url, options: options) {}
+        #expect(try await vault.titles.summary(of: url)?.isComplete == true)
+        await vault.close()
+    }
+
     @Test("A page in place of a media playlist is refused and named, and nothing of it is kept")
     func pageAsPlaylist() async throws {
         let (fixture, url) = try await TitleFixture.fixture()

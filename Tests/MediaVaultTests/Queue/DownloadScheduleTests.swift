@@ -198,6 +198,7 @@ struct DownloadScheduleTests {
         #expect(retry(VaultError(.notMedia, "a page")) == .after(5), "a network's portal goes as it came")
         #expect(retry(VaultError(.notMedia, "a page"), 99) == .after(900))
         #expect(retry(VaultError(.notMedia, "a page"), 100) == .no, "what is a page for a day is one")
+        #expect(retry(VaultError(.notMedia, "a feed", hint: .followFeed)) == .no, "no portal sends a feed")
         for code in [VaultError.Code.invalidURL, .invalidArgument, .integrity] {
             #expect(retry(VaultError(code, "no")) == .no, "\(code)")
         }
