@@ -1,5 +1,7 @@
 """A full disk after the owner was killed: held titles play, and space can be freed."""
 
+import http.client
+import json
 import os
 import urllib.request
 
@@ -71,6 +73,24 @@ class FullDiskOwner(VaultCase):
         self.disk.fill()
         self.assertEqual(self.disk.free(), 0)
 
+    def sign_in(self):
+        ticket = self.vault.result("open", "--print").decode().strip().partition("#ticket=")[2]
+        connection = http.client.HTTPConnection(*self.vault.listen.split(":"), timeout=60)
+        fields = {"Content-Type": "application/json", "Origin": f"http://{self.vault.listen}"}
+        connection.request("POST", "/api/v1/sessions", json.dumps({"ticket": ticket}), fields)
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read())
+
+    def test_sign_in(self):
+        """On a full disk the owner can sign in, which takes from the reserve, and status says that nothing is stored"""
+        self.vault.serve()
+        self.assertIn(b"stores", self.vault.result("status"))
+        self.disk.fill()
+        self.assertEqual(self.sign_in()[0], 201)
+        self.assertIn(b"nothing is stored: the disk is full", self.vault.result("status"))
+        self.disk.empty()
+        self.assertNotIn(b"nothing is stored", self.vault.result("status"))
+
     def test_without_the_reserve(self):
         """Without its reserve the service starts on a full disk, plays held titles, and recovers when there is space"""
         self.kill_while_filling()
@@ -85,6 +105,10 @@ class FullDiskOwner(VaultCase):
 
         def look(service):
             self.assertIn("nothing is changed", service.log())
+            status, problem = self.sign_in()
+            self.assertEqual(status, 503)
+            self.assertIn("the disk is full", problem["detail"])
+            self.assertIn(b"nothing is stored: the disk is full", self.vault.result("status"))
             for act in (["fetch", self.played], ["remove", self.held], ["config", "set", "max-size", "1GiB"]):
                 done = self.vault.run(*act)
                 self.assertEqual(done.returncode, 1, act)

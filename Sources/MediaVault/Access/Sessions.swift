@@ -16,6 +16,12 @@ extension AccessGrants {
     /// - Throws: ``VaultError`` with code `owned` if this process only reads the vault.
     package func requireSessions() throws {
         guard store.isOwner else {
+            guard store.quota.diskRefusal() == nil else {
+                throw VaultError(
+                    .owned,
+                    "the disk is full, so that the service only reads the vault, and nobody can sign in; free some space, "
+                        + "then restart the service")
+            }
             throw VaultError(
                 .owned,
                 "the vault is read-only here, so that nobody can sign in; a playback link plays what "

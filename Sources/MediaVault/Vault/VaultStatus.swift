@@ -32,7 +32,8 @@ public struct VaultStatus: Hashable, Sendable {
     public let passedThrough: Int64
     /// The size in bytes of the segment files evicted since the vault was opened.
     public let evicted: Int64
-    /// The message of the store's refusal while bytes are delivered unstored; nil while the store accepts bytes.
+    /// Why nothing is stored: the store's refusal while bytes are delivered unstored, or a full disk; nil while the store
+    /// accepts bytes.
     public let storeFailure: String?
     /// Whether the secret that unlocks the vault is on the vault's own disk, so that a stolen disk can be opened.
     public let isUnlockOnVaultDisk: Bool
@@ -58,8 +59,8 @@ extension Vault {
                 swapInReach: SwapStatus.isOpen,
                 unlockMethod: store.keyring.unlockedBy.rawValue, used: used, limits: limits,
                 passedThrough: store.work.passedThrough.total, evicted: store.quota.evictions.bytes,
-                storeFailure: failure,
-                isUnlockOnVaultDisk: rests, downloads: counts)
+                storeFailure: failure ?? store.quota.diskRefusal()?.message,
+                isUnlockOnVaultDisk: rests, downloads: counts, feeds: feeds)
         }
     }
 

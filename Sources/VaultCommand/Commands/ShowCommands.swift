@@ -109,6 +109,7 @@ struct StatusCommand: AsyncParsableCommand {
                 "\(ByteCount.text(status.bytes)) of \(Count.of(status.resources, "title")), in \(Count.of(status.segments, "segment"))"
             ),
             ("fetched", ByteCount.text(status.bytesFetched)),
+            ("store", status.storeFailure.map { "nothing is stored: \(Terminal.printable($0))" } ?? "stores"),
             ("downloads", DownloadTable.counts(status.downloads)),
             ("keys", "generation \(status.generation)"),
             ("key memory", memory(status)),

@@ -187,6 +187,14 @@ package final class StorageQuota: Sendable {
     /// out.
     private var hasDiskSpace: Bool { account.freeBytes().map { $0 >= Self.step + limits.free } ?? true }
 
+    /// The error with which the next write of media would fail, because the disk is full and nothing can be evicted; nil
+    /// if the write may succeed.
+    package func diskRefusal() -> VaultError? {
+        guard let free = account.freeBytes(), free < Self.step else { return nil }
+        guard !isOwner || (try? evictor.canEvict(Self.step, [.cache])) != true else { return nil }
+        return VaultError(.diskFull, "the disk is full, so that nothing is stored; free some space")
+    }
+
     /// Creates the reserve, if there is space for it. It is given up when the disk is full.
     package func keepReserve() { if isOwner { reserve.keep() } }
 

@@ -28,11 +28,11 @@ package struct GrantRows {
         }
     }
 
-    /// Adds a grant durably.
+    /// Adds a grant durably. A session may use the reserve of a full disk, because whoever frees space signs in first.
     ///
     /// - Parameter others: the grants to remove in the same transaction.
     package func add(_ grant: AccessGrant, removing others: [GrantID]) throws {
-        try store.mutate { index, db in
+        try store.mutate(isVital: grant.kind.family == .sessions) { index, db in
             try SealedTable.grants.delete(others.map(\.bytes), db)
             try SealedTable.grants.write(grant.record, of: grant.id.bytes, index.recordKeys(db), db)
         }
