@@ -90,6 +90,9 @@ public struct MediaSubscription: Hashable, Sendable {
     public var failures: Int64 = 0
     /// Why the last run failed; nil if it did not fail.
     public var failure: Failure?
+    /// When the first run since the last success failed, in seconds since 1970; nil if the last run did not fail, or if
+    /// an earlier version recorded the failure.
+    public var failingSince: Int64?
 
     /// Creates a subscription that has not run yet.
     public init(_ id: SubscriptionID, _ source: Source, _ choices: Choices, added: Int64) {
@@ -100,6 +103,8 @@ public struct MediaSubscription: Hashable, Sendable {
     public static let maxCount = 200
     /// The maximum number of titles in ``wanted``, and the maximum number in ``brought``.
     public static let maxTitles = 20_000
+    /// How long, in seconds, a subscription must have failed before the operator is told.
+    public static let patience: Int64 = 86_400
     /// The maximum value of ``failures`` that is recorded.
     private static let maxFailures: Int64 = 1000
 
@@ -112,6 +117,20 @@ public struct MediaSubscription: Hashable, Sendable {
         // For a title that is neither stored nor queued, only the list allows the new id to be computed.
         nextRun = nil
     }
+
+    /// Records how a run ended.
+    ///
+    /// - Parameters:
+    ///   - failure: why the run failed; nil if it did not.
+    ///   - now: the time in seconds since 1970.
+    public mutating func note(_ failure: Failure?, at now: Int64) {
+        failingSince = failure == nil ? nil : self.failure == nil ? now : failingSince ?? now
+        failures = failure == nil ? 0 : failures + 1
+        self.failure = failure
+    }
+
+    /// Returns whether every run has failed for ``patience`` or longer.
+    public func isFailing(at now: Int64) -> Bool { failingSince.map { now - $0 >= Self.patience } ?? false }
 
     /// The short id that people and programs use: eight hex digits.
     public var shortID: String { String(id.hex.prefix(8)) }
@@ -178,6 +197,7 @@ extension MediaSubscription {
             lastRun = try record.optionalInteger("lastRun")
             nextRun = try record.optionalInteger("nextRun")
             failures = min(try record.optionalInteger("failures") ?? 0, Self.maxFailures)
+            failingSince = try record.optionalInteger("failingSince")
             if let failure = try record["failure"].map({ try JSONObject($0, name: "failure") }) {
                 self.failure = Failure(code: try failure.string("code"), message: try failure.string("message"))
             }
@@ -203,7 +223,7 @@ extension MediaSubscription {
         for (member, text) in texts { record[member] = text.map { .string($0) } }
         let numbers = [
             "newest": choices.newest, "interval": choices.interval, "lastRun": lastRun, "nextRun": nextRun,
-            "failures": failures == 0 ? nil : min(failures, Self.maxFailures),
+            "failures": failures == 0 ? nil : min(failures, Self.maxFailures), "failingSince": failingSince,
         ]
         for (member, number) in numbers { record[member] = number.map { .integer($0) } }
         let facts = [

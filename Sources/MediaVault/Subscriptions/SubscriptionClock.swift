@@ -12,6 +12,7 @@ final class SubscriptionClock: Sendable {
     }
 
     private let state = Locked(State())
+    private let counted = Locked<(changes: Int, states: [SubscriptionState]?)>((0, nil))
     /// A lock held while a subscription runs or is changed.
     let changing = AsyncLock()
 
@@ -23,6 +24,17 @@ final class SubscriptionClock: Sendable {
     /// The subscriptions that keep titles although their lists no longer name them, until the replacements are held.
     /// After a restart, each subscription's next run decides this again.
     var waiting: Set<SubscriptionID> { state.withLock(\.waiting) }
+
+    /// The number of changes, and what the counts need to know of all subscriptions; nil if that must be read again.
+    var known: (changes: Int, states: [SubscriptionState]?) { counted.withLock { $0 } }
+
+    /// Keeps what was read of the subscriptions, unless it may be out of date.
+    func keep(_ states: [SubscriptionState], unlessChangedSince changes: Int) {
+        counted.withLock { if $0.changes == changes { $0.states = states } }
+    }
+
+    /// Notes that a subscription was written or removed.
+    func noteChange() { counted.withLock { $0 = ($0.changes + 1, nil) } }
 
     /// Records whether a subscription keeps titles that wait for their replacements.
     func note(_ id: SubscriptionID, isWaiting: Bool) {

@@ -21,6 +21,19 @@ public struct Subscriptions: Sendable {
         return (found.subscriptions, found.damaged)
     }
 
+    /// Counts the subscriptions, and those that have failed for a day or longer.
+    public func counts() async throws -> SubscriptionCounts {
+        let now = store.index.now()
+        // The records may be large, and the status is asked for often, so the owner reads them once between changes.
+        let kept = clock.known
+        if store.isOwner, let states = kept.states { return SubscriptionCounts(states, at: now) }
+        let known = try await all().subscriptions.map {
+            SubscriptionState(isFollowed: $0.choices.interval != nil, failingSince: $0.failingSince)
+        }
+        clock.keep(known, unlessChangedSince: kept.changes)
+        return SubscriptionCounts(known, at: now)
+    }
+
     /// Adds a subscription. If the source already has one, this changes its choices; its titles stay.
     ///
     /// - Parameters:
@@ -57,7 +70,8 @@ public struct Subscriptions: Sendable {
                 }
                 // The source was only tried, so no titles were added and the first run is due.
                 found.brought = subscription.brought
-                (found.failure, found.failures, found.nextRun) = (nil, 0, nil)
+                found.note(nil, at: store.index.now())
+                found.nextRun = nil
                 try await write(found)
                 return found
             } catch var error as VaultError where error.code != .closed {
@@ -133,6 +147,7 @@ public struct Subscriptions: Sendable {
             }
             let store = store
             try await pool.run { try store.subscriptions.remove([subscription.id]) }
+            clock.noteChange()
             return removed
         }
     }
@@ -146,6 +161,7 @@ public struct Subscriptions: Sendable {
             let (all, damaged) = try await all()
             let store = store
             try await pool.run { try store.subscriptions.removeAll() }
+            clock.noteChange()
             return all.count + damaged
         }
     }
@@ -179,11 +195,12 @@ public struct Subscriptions: Sendable {
     func write(_ subscription: MediaSubscription) async throws {
         let store = store
         try await pool.run { try store.subscriptions.write(subscription) }
+        clock.noteChange()
     }
 
     /// Starts running subscriptions that have an interval, which continues until the vault is closed.
     ///
-    /// - Parameter tell: called after each run with the subscription, and with the error if the run failed.
+    /// - Parameter tell: called after each run with the subscription as it is now, and with the error if the run failed.
     public func start(_ tell: @escaping @Sendable (MediaSubscription, VaultError?) -> Void) {
         guard store.isOwner else { return }
         // The clock must not retain the objects that it works on, because they retain the store.
@@ -231,10 +248,35 @@ public struct Subscriptions: Sendable {
                 let report = try await sync(subscription.shortID, queues: true)
                 tell(report.subscription, report.failure)
             } catch let error as VaultError {
-                tell(subscription, error)
+                let now = (try? await all().subscriptions)?.first { $0.id == subscription.id }
+                tell(now ?? subscription, error)
             } catch {
                 return
             }
         }
     }
+}
+
+/// The number of subscriptions of a vault.
+public struct SubscriptionCounts: Hashable, Codable, Sendable {
+    /// The number of subscriptions that a service runs on a schedule.
+    public let followed: Int
+    /// The number of subscriptions whose runs have all failed for a day or longer.
+    public let failing: Int
+
+    package init(followed: Int, failing: Int) { (self.followed, self.failing) = (followed, failing) }
+
+    init(_ states: [SubscriptionState], at now: Int64) {
+        self.init(
+            followed: states.count(where: \.isFollowed),
+            failing: states.count { $0.failingSince.map { now - $0 >= MediaSubscription.patience } ?? false })
+    }
+}
+
+/// What the counts need to know of a subscription.
+struct SubscriptionState: Hashable, Sendable {
+    /// Whether a service runs it on a schedule.
+    let isFollowed: Bool
+    /// When the first run since the last success failed, in seconds since 1970; nil if the last run did not fail.
+    let failingSince: Int64?
 }

@@ -104,8 +104,8 @@ extension Subscriptions {
 
     /// Records how a run ended, and when the subscription's next run is due.
     private func schedule(_ subscription: inout MediaSubscription, after error: VaultError?) {
-        subscription.failure = error.map { MediaSubscription.Failure(code: $0.code.description, message: $0.message) }
-        subscription.failures = error == nil ? 0 : subscription.failures + 1
+        let failure = error.map { MediaSubscription.Failure(code: $0.code.description, message: $0.message) }
+        subscription.note(failure, at: store.index.now())
         subscription.nextRun = subscription.choices.interval.map {
             SyncSchedule.next(
                 after: store.index.now(), interval: $0, failures: subscription.failures, error,

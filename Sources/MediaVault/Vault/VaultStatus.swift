@@ -39,6 +39,8 @@ public struct VaultStatus: Hashable, Sendable {
     public let isUnlockOnVaultDisk: Bool
     /// The number of entries in each state of the download queue.
     public let downloads: DownloadCounts
+    /// The number of subscriptions, and of those that fail.
+    public let feeds: SubscriptionCounts
 }
 
 extension Vault {
@@ -49,6 +51,7 @@ extension Vault {
         let failure = quota.failure
         let limits = try await quota.limitsInForce()
         let counts = try await queue.counts()
+        let feeds = try await subscriptions.counts()
         return try await pool.run {
             let totals = try store.index.resources.totals()
             let used = try store.bytesUsed()

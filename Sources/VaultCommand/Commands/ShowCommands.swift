@@ -111,6 +111,7 @@ struct StatusCommand: AsyncParsableCommand {
             ("fetched", ByteCount.text(status.bytesFetched)),
             ("store", status.storeFailure.map { "nothing is stored: \(Terminal.printable($0))" } ?? "stores"),
             ("downloads", DownloadTable.counts(status.downloads)),
+            ("feeds", SyncText.counts(status.feeds)),
             ("keys", "generation \(status.generation)"),
             ("key memory", memory(status)),
             ("unlock", status.unlock.method + (status.unlock.restsWithVault ? ", on the same disk as the vault" : "")),

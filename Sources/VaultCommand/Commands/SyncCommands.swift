@@ -197,7 +197,7 @@ struct SyncRunCommand: AsyncParsableCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp("Names or ids, as list prints them (default: all feeds).", valueName: "name"),
+        help: ArgumentHelp("Names, ids or URLs, as list prints them (default: all feeds).", valueName: "name"),
         completion: ServiceCompletion.subscriptions)
     var names: [String] = []
 
@@ -246,7 +246,7 @@ struct SyncRemoveCommand: AsyncParsableCommand {
         commandName: "remove", abstract: "Remove subscriptions; their titles stay.", aliases: ["rm"])
 
     @Argument(
-        help: ArgumentHelp("Names or ids, as list prints them.", valueName: "name"),
+        help: ArgumentHelp("Names, ids or URLs, as list prints them.", valueName: "name"),
         completion: ServiceCompletion.subscriptions)
     var names: [String] = []
 
@@ -295,7 +295,7 @@ struct SyncRemoveCommand: AsyncParsableCommand {
     }
 }
 
-/// The name or id by which an argument identifies a subscription.
+/// The name, id or URL by which an argument identifies a subscription.
 enum SubscriptionName {
     /// Returns the subscriptions that arguments name, or, without arguments, all feeds that are not gone permanently.
     ///
@@ -305,10 +305,15 @@ enum SubscriptionName {
         let all = try await vault.call(Operations.Feeds.list).subscriptions
         guard !names.isEmpty else { return all.filter { $0.url != nil && !$0.gone } }
         return try names.map { name in
-            guard let found = all.first(where: { $0.id == name }) ?? all.first(where: { $0.name == name }) else {
+            // The list shows no queries.
+            let url = (try? MediaURL(name))?.description
+            let found =
+                all.first { $0.id == name } ?? all.first { $0.name == name || ShownURL.of($0.name) == name }
+                ?? all.first { $0.list == name || $0.url != nil && $0.url == url }
+            guard let found else {
                 throw VaultError(
                     .notHeld,
-                    "there is no subscription with this name or id; mediavault sync list shows the existing ones")
+                    "there is no subscription with this name, id or URL; mediavault sync list shows the existing ones")
             }
             return found
         }

@@ -40,9 +40,17 @@ enum SyncText {
         return [moved, isUntried ? "it was not tried" : read].compactMap(\.self)
     }
 
-    /// Returns the table of subscriptions, or a sentence if there are none.
+    /// Returns the number of subscriptions, and of those that have failed for long.
+    static func counts(_ counts: SubscriptionCounts) -> String {
+        guard counts.followed > 0 || counts.failing > 0 else { return "none" }
+        let followed = "\(counts.followed) followed"
+        guard counts.failing > 0 else { return followed }
+        return "\(followed), \(counts.failing) failing for a day or longer: mediavault sync list says why"
+    }
+
+    /// Returns the table of subscriptions; empty if there are none.
     static func table(_ subscriptions: [SubscriptionDocument], now: Int64) -> String {
-        guard !subscriptions.isEmpty else { return "no subscriptions\n" }
+        guard !subscriptions.isEmpty else { return "" }
         let rows = subscriptions.map { subscription in
             [
                 subscription.id, "\(subscription.titles)",

@@ -28,6 +28,8 @@ package struct StatusDocument: Codable, Sendable {
     package let unlock: Unlock
     /// The number of download queue entries in each state.
     package let downloads: DownloadCounts
+    /// The number of subscriptions, and of those that have failed for a day or longer.
+    package let feeds: SubscriptionCounts
 
     package init(_ status: VaultStatus) {
         vault = status.vaultID
@@ -43,6 +45,7 @@ package struct StatusDocument: Codable, Sendable {
         evicted = status.evicted
         storeFailure = status.storeFailure
         downloads = status.downloads
+        feeds = status.feeds
         unlock = Unlock(method: status.unlockMethod, restsWithVault: status.isUnlockOnVaultDisk)
     }
 }

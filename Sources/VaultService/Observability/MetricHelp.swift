@@ -9,6 +9,7 @@ enum MetricHelp {
         "mediavault_downloads": "Downloads of the queue, by state.",
         "mediavault_errors_total": "Failed requests and downloads of the queue, by error code.",
         "mediavault_evicted_bytes_total": "Bytes of segment files evicted since the vault was opened.",
+        "mediavault_feeds_failing": "Subscriptions whose runs have all failed for a day or longer.",
         "mediavault_fetched_bytes_total": "Bytes of media received from origins since the vault was opened.",
         "mediavault_fills_total": "Media answers that needed the origin, by kind.",
         "mediavault_held_bytes": "Plaintext bytes held in the vault.",

@@ -37,6 +37,7 @@ struct VaultFigures: Sendable {
             Self.counter("mediavault_damage_total", work.damaged),
             originErrors,
             downloads,
+            Self.gauge("mediavault_feeds_failing", Int64(status.feeds.failing)),
             Self.gauge("mediavault_held_bytes", status.bytes),
             Self.gauge("mediavault_used_bytes", status.used),
             Self.gauge("mediavault_resources", Int64(status.resources)),

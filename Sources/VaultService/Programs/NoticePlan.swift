@@ -7,6 +7,8 @@ struct NoticePlan: Sendable {
     private struct Subject: Hashable {
         let kind: OperatorNotice.Kind
         let id: TitleID?
+        /// The name of the subscription, which has no title; nil for any other notice.
+        let feed: String?
     }
 
     /// When each notice was last sent, in seconds since 1970.
@@ -20,6 +22,8 @@ struct NoticePlan: Sendable {
     /// How long, in seconds, ``OperatorNotice/Kind/titleExpiring`` is not repeated. This is longer than the time for
     /// which a title counts as expiring.
     static let quietOfExpiry: Int64 = 2 * ExpiringTitle.notice
+    /// How long, in seconds, ``OperatorNotice/Kind/feedFailing`` is not repeated.
+    static let quietOfFeeds: Int64 = 7 * 86_400
     /// The maximum number of notices within ``burstTime``.
     static let burst = 10
     /// The period, in seconds, in which at most ``burst`` notices are sent.
@@ -31,7 +35,8 @@ struct NoticePlan: Sendable {
         let now = notice.time.seconds
         sent = sent.filter { Self.isRecent($0.value, within: Self.quiet(of: $0.key.kind), now) }
         recent.removeAll { !Self.isRecent($0, within: Self.burstTime, now) }
-        let subject = Subject(kind: notice.kind, id: notice.id)
+        let subject = Subject(
+            kind: notice.kind, id: notice.id, feed: notice.kind == .feedFailing ? notice.name : nil)
         guard sent[subject] == nil else { return nil }
         guard recent.count < Self.burst else {
             omitted += 1
@@ -45,7 +50,11 @@ struct NoticePlan: Sendable {
     }
 
     private static func quiet(of kind: OperatorNotice.Kind) -> Int64 {
-        kind == .titleExpiring ? quietOfExpiry : quiet
+        switch kind {
+        case .titleExpiring: quietOfExpiry
+        case .feedFailing: quietOfFeeds
+        default: quiet
+        }
     }
 
     /// Returns whether a time is less than `seconds` ago. A time in the future, which occurs after a clock was set

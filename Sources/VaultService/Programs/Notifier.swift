@@ -9,6 +9,8 @@ final class Notifier: Sendable {
         case store(StoreEvent)
         case failed(FailedDownload)
         case damaged(ResourceID)
+        /// A run of a subscription failed.
+        case unread(MediaSubscription)
         /// The disk was full or read-only when the service started.
         case startedAsReader
         /// A check for titles that expire soon is due.
@@ -61,6 +63,7 @@ final class Notifier: Sendable {
         switch incident {
         case .store(let event): return OperatorNotice(event, at: now).map { [$0] } ?? []
         case .failed(let failed): return OperatorNotice(failed, at: now).map { [$0] } ?? []
+        case .unread(let subscription): return OperatorNotice(subscription, at: now).map { [$0] } ?? []
         case .startedAsReader:
             return [
                 OperatorNotice(

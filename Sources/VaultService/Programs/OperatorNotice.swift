@@ -9,6 +9,8 @@ struct OperatorNotice: Codable, Hashable, Sendable {
         case diskFull = "disk-full"
         /// A queued download has failed permanently.
         case downloadFailed = "download-failed"
+        /// The runs of a subscription have all failed for a day or longer.
+        case feedFailing = "feed-failing"
         /// Bytes of a title failed their check.
         case damage
         /// The age limit will soon remove a title.
@@ -19,7 +21,7 @@ struct OperatorNotice: Codable, Hashable, Sendable {
     let time: Timestamp
     /// The id of the title; null if the notice is not about a title.
     @OrNull var id: TitleID?
-    /// The name of the title; null if it has none.
+    /// The name of the title, or of the subscription; null if it has none.
     @OrNull var name: String?
     /// One sentence for a person.
     let message: String
@@ -52,6 +54,14 @@ extension OperatorNotice {
             guard snapshot.state == .failed else { return nil }
             self.init(.downloadFailed, at: time, id: snapshot.title, name: snapshot.name, error.message)
         }
+    }
+
+    /// Creates a notice that a subscription fails; returns nil if it has not failed for long.
+    init?(_ subscription: MediaSubscription, at time: Timestamp) {
+        guard let failure = subscription.failure, subscription.isFailing(at: time.seconds) else { return nil }
+        self.init(
+            .feedFailing, at: time, name: subscription.shownName,
+            "the feed has failed for a day or longer, so that nothing new comes from it: \(failure.message)")
     }
 
     /// Returns a notice that bytes of a title are damaged.

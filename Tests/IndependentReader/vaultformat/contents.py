@@ -360,7 +360,8 @@ class Contents:
                       {"added": int, "wanted": list, "brought": list},
                       {"url": str, "list": str, "name": str, "statedName": str, "newest": int, "keepsGone": bool,
                        "contentIDs": bool, "anyType": bool, "video": str, "audio": str, "subtitles": str,
-                       "interval": int, "lastRun": int, "nextRun": int, "failures": int, "failure": dict})
+                       "interval": int, "lastRun": int, "nextRun": int, "failures": int, "failingSince": int,
+                       "failure": dict})
         if ("url" in record) == ("list" in record):
             self._fault(f"Subscription {name} has not one source.")
         for member in ("wanted", "brought"):

@@ -1,4 +1,5 @@
 import Foundation
+import MediaVault
 import Testing
 import VaultService
 
@@ -32,6 +33,17 @@ struct SyncTextTests {
 
                 """)
         #expect(try !SyncText.of(Self.document(repairs: ""), isDryRun: true, isServed: true).contains("repairs"))
+    }
+
+    @Test("The status counts the feeds, and names the command that says why some fail")
+    func counts() {
+        #expect(SyncText.counts(Self.counts(0, 0)) == "none")
+        #expect(SyncText.counts(Self.counts(3, 0)) == "3 followed")
+        #expect(SyncText.counts(Self.counts(3, 1)).contains("1 failing for a day or longer: mediavault sync list"))
+    }
+
+    private static func counts(_ followed: Int, _ failing: Int) -> SubscriptionCounts {
+        SubscriptionCounts(followed: followed, failing: failing)
     }
 
     @Test("Where a feed has moved to is said by the run that found it, and not again")

@@ -102,11 +102,11 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(PositionsDocument.self, "Positions", #"{"positions":[\#(position)]}"#),
         WireForm(
             StatusDocument.self, "Status",
-            #"{"bytes":1,"bytesFetched":2,"downloads":\#(counts),"evicted":3,"generation":4,"keysLocked":true,"passedThrough":5,"#
+            #"{"bytes":1,"bytesFetched":2,"downloads":\#(counts),"evicted":3,"feeds":{"failing":1,"followed":2},"generation":4,"keysLocked":true,"passedThrough":5,"#
                 + #""resources":6,"segments":7,"storeFailure":"full","swapInReach":false,"#
                 + #""unlock":{"method":"key-file","restsWithVault":true},"used":8,"vault":"\#(vault)"}"#,
             minimal:
-                #"{"bytes":1,"bytesFetched":2,"downloads":\#(counts),"evicted":3,"generation":4,"keysLocked":true,"passedThrough":5,"#
+                #"{"bytes":1,"bytesFetched":2,"downloads":\#(counts),"evicted":3,"feeds":{"failing":1,"followed":2},"generation":4,"keysLocked":true,"passedThrough":5,"#
                 + #""resources":6,"segments":7,"storeFailure":null,"swapInReach":false,"#
                 + #""unlock":{"method":"key-file","restsWithVault":true},"used":8,"vault":"\#(vault)"}"#),
         WireForm(

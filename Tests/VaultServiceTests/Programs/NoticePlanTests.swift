@@ -36,6 +36,29 @@ struct NoticePlanTests {
         }
     }
 
+    @Test("That a feed fails is told once its runs have failed for a day, each feed for itself and once a week")
+    func failingFeed() throws {
+        let start: Int64 = 1_800_000_000
+        let id = try #require(SubscriptionID(bytes: Array(repeating: 1, count: SubscriptionKind.byteCount)))
+        var feed = MediaSubscription(id, .feed("http://a.example/f?token=hunter2"), .init(), added: start)
+        let notice = { OperatorNotice(feed, at: Timestamp(seconds: $0)) }
+        let failure = MediaSubscription.Failure(code: "refused", message: "a.example refused /f: HTTP 404")
+        for hour in 0...3 { feed.note(failure, at: start + Int64(hour) * 3600) }
+        #expect(notice(start + 86_399) == nil)
+        let told = try #require(notice(start + 86_400))
+        #expect(told.kind == .feedFailing && told.name == "http://a.example/f?…" && told.message.hasSuffix("HTTP 404"))
+        var plan = NoticePlan()
+        #expect(plan.admit(told) != nil && plan.admit(told) == nil)
+        feed.choices.name = "Another"
+        #expect(try plan.admit(#require(notice(start + 90_000))) != nil)
+        #expect(try plan.admit(#require(notice(start + 86_399 + NoticePlan.quietOfFeeds))) == nil)
+        #expect(try plan.admit(#require(notice(start + 90_000 + NoticePlan.quietOfFeeds))) != nil)
+        feed.note(nil, at: start + 90_000)
+        #expect(notice(start + 900_000) == nil)
+        feed.note(failure, at: start + 900_000)
+        #expect(notice(start + 900_001) == nil, "a run between has succeeded")
+    }
+
     @Test("A burst is bounded, and the next notice counts what was left out")
     func burst() {
         var plan = NoticePlan()
