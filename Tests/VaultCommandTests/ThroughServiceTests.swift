@@ -60,6 +60,20 @@ struct ThroughServiceTests {
         _ = service
     }
 
+    @Test("A key that the environment names and that is not there keeps no list from a service; an option's key does")
+    func keyOfEnvironment() async throws {
+        try await served.lab.run("fetch", served.url)
+        let service = try await served.serve()
+        for words in [["list"], ["info", served.url], ["ready", "--all"]] {
+            let result = try await served.lab.start(words, setting: ServedLab.keyless).result
+            #expect(result.status <= 1 && !result.text.isEmpty, "\(words): \(result.errors)")
+        }
+        #expect(try await served.keyless("list", "--key-file", "/nowhere/key").status != 0)
+        #expect(try await served.keyless("keys", "lock").status == 0)
+        #expect(try await served.lab.run("list").status == 0, "a locked service lists nothing, but the key does")
+        _ = service
+    }
+
     @Test("What keeps the service from its key, and its clean end, are lines of its log")
     func linesOfService() async throws {
         let missing = try await served.lab.run("serve", setting: ["MEDIAVAULT_DIR": "/nowhere/vault"])

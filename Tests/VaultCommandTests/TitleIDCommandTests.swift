@@ -145,6 +145,17 @@ struct TitleIDCommandTests {
         _ = service
     }
 
+    @Test("export --to creates its folder, and those above it only if that is asked for")
+    func foldersAbove() async throws {
+        try await served.lab.run("fetch", url("/a.mp4"))
+        let folder = served.lab.folder.path + "/stick/films"
+        let refused = try await served.lab.run("export", "--to", folder, url("/a.mp4"))
+        #expect(refused.status == 1 && refused.errors.last?.contains("--make-folders") == true)
+        #expect(!FileManager.default.fileExists(atPath: served.lab.folder.path + "/stick"))
+        #expect(try await served.lab.run("export", "--to", folder, "--make-folders", url("/a.mp4")).status == 0)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count == 1)
+    }
+
     @Test("Of several titles, export writes those it can under names of their own, and reports the others")
     func exported() async throws {
         let ids = [try await fetched(url("/a/film.mp4")), try await fetched(url("/b/film.mp4"))]

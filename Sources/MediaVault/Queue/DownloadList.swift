@@ -11,6 +11,8 @@ struct DownloadList: Sendable {
         let host: String
         /// The entry's progress in this process; nil if it has not run here.
         var progress: DownloadProgress?
+        /// The name that the vault has for the title; nil if it has none.
+        var titleName: String?
         /// The queue's revision at the entry's last change in this process.
         var revision = 0
 
@@ -103,7 +105,10 @@ struct DownloadList: Sendable {
     mutating func replace(with downloads: [QueuedDownload], revision: Int) -> Bool {
         let former = entries
         self = DownloadList(downloads)
-        for id in entries.keys { note(former[id]?.progress, of: id, revision: revision) }
+        for id in entries.keys {
+            note(former[id]?.progress, of: id, revision: revision)
+            note(name: former[id]?.titleName, of: id)
+        }
         return former.keys.contains { entries[$0] == nil }
     }
 
@@ -123,10 +128,14 @@ struct DownloadList: Sendable {
         entries[id]?.revision = revision
     }
 
+    /// Records the name that the vault has for an entry's title.
+    mutating func note(name: String?, of id: DownloadID) { entries[id]?.titleName = name }
+
     private mutating func add(_ download: QueuedDownload) {
         let host = (try? MediaURL(download.order.url))?.authority ?? ""
         entries[download.id] = Entry(
             download: download, host: host, progress: entries[download.id]?.progress,
+            titleName: entries[download.id]?.titleName,
             revision: entries[download.id]?.revision ?? 0)
         titles[download.title, default: []].insert(download.id)
         hosts[host, default: 0] += 1

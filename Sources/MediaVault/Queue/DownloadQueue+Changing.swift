@@ -30,6 +30,11 @@ extension DownloadQueue {
             for download in downloads { named.append(try await name(download.reference, download.options)) }
             let entries = try await entries(for: named, first: first, resumes: resumes)
             try await write(entries.filter(\.isChanged).map(\.download))
+            state.withLock { state in
+                for (entry, order) in zip(entries, named) {
+                    state.list?.note(name: order.titleName, of: entry.download.id)
+                }
+            }
             forgetEnded(of: Set(entries.map(\.download.title)))
             wake()
             return state.withLock { state in
@@ -43,18 +48,21 @@ extension DownloadQueue {
         let order: DownloadOrder
         let resource: ResourceID
         let title: TitleID
+        /// The name that the vault has for the title; nil if it has none.
+        let titleName: String?
     }
 
     private func name(_ given: MediaReference, _ options: DownloadOptions) async throws -> NamedOrder {
         let reference = try loaders.settled(given)
         let resource = try await loaders.name(given)
         let (store, id) = (store, resource.id)
-        let stored = try await pool.run { try store.index.resources.find(id)?.titleID }
+        let found = try await pool.run { try store.index.resources.find(id) }
+        let stored = found?.titleID
         // A resource for one user is requested by its stored title, because that title's record has the header fields.
         let isByID = given.titleID != nil || (reference.principal != nil && stored != nil)
         return NamedOrder(
             order: DownloadOrder(reference, options, isByID: isByID), resource: id,
-            title: given.titleID ?? stored ?? TitleID(of: id))
+            title: given.titleID ?? stored ?? TitleID(of: id), titleName: found?.metadata.name)
     }
 
     /// Returns the entries for the given orders: existing entries with their changes, and new ones.
@@ -140,6 +148,12 @@ extension DownloadQueue {
                 try await removeAll()
             } else if act == .cancel {
                 try await remove(chosen.map(\.id))
+            } else if act == .clear {
+                let over = selection == .all ? ended.map(\.title) : []
+                let failed = chosen.filter { $0.state == .failed }
+                count = failed.count + over.count
+                try await remove(failed.map(\.id))
+                forgetEnded(of: Set(over + failed.map(\.title)))
             } else {
                 let changed = moved(chosen, by: act)
                 count = changed.count

@@ -123,6 +123,7 @@ extension DownloadQueue {
     }
 
     private func finish(_ id: DownloadID, _ result: Result<Void, any Error>) async {
+        await noteName(of: id)
         let failed = await changing.exclusively { () -> FailedDownload? in
             // A download that was told to stop may end with any error, so its error does not count as a failure.
             let (entry, running) = state.withLock { ($0.list?[id], $0.running[id]) }
@@ -159,6 +160,14 @@ extension DownloadQueue {
         }
         guard let failed else { return }
         for listener in state.withLock({ $0.failureListeners.all }) { listener(failed) }
+    }
+
+    /// Records the name that the vault now has for an entry's title, which its media may have stated.
+    private func noteName(of id: DownloadID) async {
+        guard let download = state.withLock({ $0.list?[id]?.download }) else { return }
+        let store = store
+        let name = try? await pool.run { Self.names(of: [download], in: store)[id] }
+        state.withLock { $0.list?.note(name: name ?? nil, of: id) }
     }
 
     private func forgetDone(_ id: DownloadID) async {

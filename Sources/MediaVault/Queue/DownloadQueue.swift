@@ -78,16 +78,30 @@ public final class DownloadQueue: Sendable {
     private func read() async throws {
         guard state.withLock({ $0.list == nil }) else { return }
         let store = store
-        let (found, settings) = try await pool.run {
-            (try store.downloads.all(), try store.index.settings().downloads)
+        let (found, settings, names) = try await pool.run {
+            let found = try store.downloads.all()
+            return (found, try store.index.settings().downloads, Self.names(of: found.downloads, in: store))
         }
         use(settings)
         state.withLock { state in
             // A closed vault has forgotten its records, and must not know them again.
             guard !state.isEnded else { return }
             state.list = DownloadList(found.downloads)
+            for (id, name) in names { state.list?.note(name: name, of: id) }
             state.damaged = found.damaged
         }
+    }
+
+    /// The maximum number of entries whose titles' names are looked up when the queue is read.
+    private static let mostNamed = 1000
+
+    /// Returns the names that the vault has for the titles of entries that were given none. Blocks.
+    static func names(of downloads: [QueuedDownload], in store: VaultStore) -> [DownloadID: String] {
+        var names: [DownloadID: String] = [:]
+        for download in downloads.filter({ $0.order.name == nil }).prefix(mostNamed) {
+            names[download.id] = (try? store.index.titleIDs.resources(download.title))?.first?.metadata.name
+        }
+        return names
     }
 
     /// Runs a body that may change rows of the queue while nothing else can, then reads the rows again.

@@ -27,7 +27,7 @@ public struct DownloadSnapshot: Sendable {
     public let url: String
     /// The caller's own name for the title; nil if it has none.
     public let contentID: String?
-    /// The name that the title is to get; nil if none was given.
+    /// The name that the title is to get, or else the one that it has; nil if there is none.
     public let name: String?
     /// What the entry is doing.
     public let state: State
@@ -48,7 +48,7 @@ public struct DownloadSnapshot: Sendable {
         title = queued.title
         url = queued.order.url
         contentID = queued.order.contentID
-        name = queued.order.name
+        name = queued.order.name ?? entry.titleName
         self.state = state ?? State(queued.state)
         progress = entry.progress
         added = Timestamp(seconds: queued.added)
@@ -104,6 +104,9 @@ public enum DownloadAct: String, CaseIterable, Codable, Sendable {
     case retry
     /// Removes the entries from the queue; bytes that arrived stay in the vault.
     case cancel
+    /// Removes those of the entries that failed. For the whole queue, entries that are done or were cancelled are no
+    /// longer listed, either.
+    case clear
     /// Moves the entries before all others.
     case first
     /// Moves the entries after all others.

@@ -15,7 +15,7 @@ struct DownloadsCommand: AsyncParsableCommand {
         subcommands: [
             DownloadsListCommand.self, DownloadsPauseCommand.self, DownloadsResumeCommand.self,
             DownloadsRetryCommand.self, DownloadsCancelCommand.self, DownloadsFirstCommand.self,
-            DownloadsLastCommand.self,
+            DownloadsLastCommand.self, DownloadsClearCommand.self,
         ], defaultSubcommand: DownloadsListCommand.self)
 }
 
@@ -58,6 +58,7 @@ struct DownloadsListCommand: AsyncParsableCommand {
                 await Terminal.shared.say("no service is running, so the queue waits: start one (mediavault serve)")
             }
         }
+        if document.downloads.isEmpty, !output.isJSON { await Terminal.shared.say("there are no downloads") }
         let table = DownloadTable(
             terminalWidth: StandardOutput.shared.terminalWidth, opening: try await opening(document.counts, service))
         try await output.write(document, orText: table.text(document))
@@ -162,6 +163,23 @@ struct DownloadsLastCommand: AsyncParsableCommand {
     @OptionGroup var entries: QueueArguments
 
     func run() async throws { try await entries.carryOut(.last, "moved to the end") }
+}
+
+struct DownloadsClearCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "clear", abstract: "Remove what failed from the queue, and what is done from its list.",
+        discussion: "What has arrived stays in the vault; what runs or waits stays in the queue.")
+
+    @OptionGroup var owner: OwnerAccess
+
+    @OptionGroup var output: JSONOption
+
+    func run() async throws {
+        let result = try await owner.acting(ifInterrupted: "the queue may have changed") { vault in
+            try await vault.call(Operations.Titles.changeDownloads, DownloadChange(.clear, of: .all))
+        }
+        try await output.write(result, orText: "\(Count.of(result.changed, "download")) cleared\n")
+    }
 }
 
 /// The arguments of a command that changes entries of the download queue.

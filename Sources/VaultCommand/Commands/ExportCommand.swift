@@ -26,9 +26,13 @@ struct ExportCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("to"),
-        help: ArgumentHelp("Folder to write titles into; created if it is not there.", valueName: "folder"),
+        help: ArgumentHelp(
+            "Folder to write titles into; created if only its last part is missing.", valueName: "folder"),
         completion: .directory)
     var folder: String?
+
+    @Flag(help: "With --to: create the folders above it, too.")
+    var makeFolders = false
 
     @OptionGroup var selection: TitleSelection
 
@@ -80,13 +84,13 @@ struct ExportCommand: AsyncParsableCommand {
         let names = try words.map { try TitleName($0) }
         let naming = try await naming.naming(of: names, access.unlocking)
         let path = try ProcessEnvironment.current.absolute(folder)
-        let (opener, selection, isForced) = (try await access.opener(), selection, force)
+        let (opener, selection, isForced, isDeep) = (try await access.opener(), selection, force, makeFolders)
         let (failed, records) = try await Interruption.cancelling("finished titles stay exported") { [json] in
             try await opener.reading { vault in
                 let chosen =
                     selection.isGiven
                     ? try await selection.titles(in: LocalVault(vault)).compactMap(\.id).map(TitleName.id) : names
-                try Self.makeFolder(path)
+                try Self.makeFolder(path, isDeep: isDeep)
                 var (files, failed, records) = (ExportNames(), ExitStatus?.none, [ExportRecord]())
                 for name in chosen {
                     do {
@@ -110,7 +114,17 @@ struct ExportCommand: AsyncParsableCommand {
     }
 
     /// Creates the folder, which only its owner can read, unless it already exists.
-    private static func makeFolder(_ path: String) throws {
+    ///
+    /// - Parameter isDeep: whether to create the folders above it, too. Otherwise they must exist, because a disk that is
+    ///   not mounted leaves the same gap, and films would fill the disk below it.
+    private static func makeFolder(_ path: String, isDeep: Bool) throws {
+        let above = URL(filePath: path).deletingLastPathComponent().path
+        guard isDeep || FileManager.default.fileExists(atPath: above) else {
+            throw VaultError(
+                .storage,
+                "the folder \(above) does not exist, so \(path) is not created: mount the disk that belongs there, or "
+                    + "create the folders with --make-folders")
+        }
         do {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])

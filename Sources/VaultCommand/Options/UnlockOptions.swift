@@ -34,18 +34,22 @@ struct UnlockOptions: ParsableArguments {
     /// Returns the source of the key. Options take precedence over environment variables. If neither name a source, it
     /// is the default credential if the unit has credentials, else a prompt.
     func source(in environment: ProcessEnvironment = .current) throws -> UnlockSource {
-        let options = try Self.source(
-            [
-                ("--key-file", keyFile), ("--passphrase-file", passphraseFile), ("--key-command", keyCommand),
-                ("--credential", credential),
-            ], environment)
-        if let source = options { return source }
+        if let source = try option(in: environment) { return source }
         let variables = [
             "MEDIAVAULT_KEY_FILE", "MEDIAVAULT_PASSPHRASE_FILE", "MEDIAVAULT_KEY_COMMAND", "MEDIAVAULT_CREDENTIAL",
         ]
         if let source = try Self.source(variables.map { ($0, environment[$0]) }, environment) { return source }
         return environment[CredentialName.folderVariable] == nil
             ? .prompt : .credential(.standard)
+    }
+
+    /// Returns the source that an option names; nil if none does.
+    func option(in environment: ProcessEnvironment = .current) throws -> UnlockSource? {
+        try Self.source(
+            [
+                ("--key-file", keyFile), ("--passphrase-file", passphraseFile), ("--key-command", keyCommand),
+                ("--credential", credential),
+            ], environment)
     }
 
     /// Returns the only source that is given; nil if none is given.

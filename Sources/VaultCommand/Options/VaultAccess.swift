@@ -24,11 +24,23 @@ struct VaultAccess: ParsableArguments {
         return VaultOpener(place: place, unlock: unlock)
     }
 
-    /// Returns the running service if no key is named here; nil if a key is named or no service answers.
+    /// Returns the running service if no option names a key; nil if one does, or no service answers.
     ///
-    /// If a key is named, the command reads the vault itself, which is faster than reading through the service.
+    /// If an option names a key, the command reads the vault itself, which is faster than reading through the service.
+    /// A key in the environment is used only if there is no service, or if the service is locked.
     func keylessService() async throws -> RemoteVault? {
-        try unlocking.source() == .prompt ? try await runningService() : nil
+        // Contradictory variables are an error even if they are not needed.
+        let source = try unlocking.source()
+        guard try unlocking.option() == nil, let service = try await runningService() else { return nil }
+        guard source != .prompt else { return service }
+        do {
+            _ = try await service.call(Operations.Upkeep.settings)
+        } catch let error as VaultError where error.code == .locked {
+            return nil
+        } catch {
+            // The command meets the same failure, and reports it.
+        }
+        return service
     }
 
     /// Returns the running service; nil if no service answers.

@@ -96,6 +96,40 @@ struct DownloadQueueTests {
         await vault.close()
     }
 
+    @Test("Clearing removes what failed and no longer lists what is done; what waits stays")
+    func cleared() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            request.target == "/a" ? resource.answer(to: request) : ScriptedAnswer(404, fields: ["Content-Length": "0"])
+        }
+        let vault = try await fixture.open()
+        vault.queue.start()
+        try await vault.queue.add([order(fixture, "a"), order(fixture, "b")])
+        try await vault.queue.wait { try await $0.counts() == DownloadCounts(failed: 1) && $0.ended.count == 1 }
+        let paused = try await vault.queue.add([order(fixture, "c")], first: true)
+        _ = try await vault.queue.change(.pause, of: .titles([paused[0].title]))
+        let before = try await vault.queue.counts()
+        #expect(try await vault.queue.change(.clear, of: .all) == before.failed + 1)
+        #expect(try await vault.queue.counts() == DownloadCounts(paused: before.paused) && vault.queue.ended.isEmpty)
+        #expect(try await vault.titles.summary(of: fixture.origin.url("/a"))?.isComplete == true, "what arrived stays")
+        await vault.close()
+    }
+
+    @Test("An entry has the name of its title if none was given for it, also after a restart")
+    func names() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        let vault = try await fixture.open()
+        for try await _ in vault.download(fixture.url, options: DownloadOptions(name: "A film")) {}
+        #expect(try await vault.queue.add([(MediaReference(fixture.url), DownloadOptions())]).map(\.name) == ["A film"])
+        await vault.close()
+        let again = try await fixture.open()
+        #expect(try await again.queue.page(limit: 9).downloads.map(\.name) == ["A film"])
+        again.queue.start()
+        try await again.queue.wait { try await $0.counts() == DownloadCounts() }
+        #expect(again.queue.ended.map(\.name) == ["A film"])
+        await again.close()
+    }
+
     @Test("Pausing stops a download, resuming continues it, and cancelling keeps what arrived")
     func acts() async throws {
         let gate = Gate()
