@@ -22,14 +22,14 @@ export function card(kind, places) {
 		if (count) { element.setAttribute('aria-posinset', place + 1); element.setAttribute('aria-setsize', count); }
 		if (shown === item) return;
 		shown = item;
-		const text = nameOf(item), at = places.get(item.id), share = played(at), {held: has, share: part} = amounts(item);
+		const text = nameOf(item), at = places.get(item.id), share = played(at), {size, share: part} = amounts(item);
 		link.setAttribute('href', `#/play/${item.id}`);
 		name.textContent = text;
 		more.setAttribute('aria-label', more.title = `${t('moreActs')}: ${text}`);
 		paint(cover, item);
 		showCover(cover, item, () => shown === item);
 		const seconds = (item.title?.duration || item.duration) / 1000 || at?.duration;
-		says.textContent = [isOver(at) ? t('watched') : at?.seconds ? t('leftAt', {time: clock(at.seconds)}) : seconds ? clock(seconds) : bytes(amounts(item).size ?? has),
+		says.textContent = [isOver(at) ? t('watched') : at?.seconds ? t('leftAt', {time: clock(at.seconds)}) : seconds ? clock(seconds) : size === null ? '' : bytes(size),
 			item.class === 'pinned' && t('pinned')].filter(Boolean).join(' · ');
 		held.textContent = part === 1 ? '' : heldText(item);
 		watched.hidden = !share;

@@ -36,12 +36,14 @@ export async function show(main, _, signal) {
 	let loading = null;
 	const view = virtual(grid, places, signal);
 
-	// Loads page after page; shows what came as soon as it came, unless older cards are shown meanwhile.
-	async function load(again = false) {
+	// Loads page after page; shows what came as soon as it came, unless older cards are shown meanwhile. `begun` is called
+	// when something is shown.
+	async function load(again = false, begun = () => {}) {
 		loading?.abort();
 		const mine = loading = new AbortController();
 		const items = [], {sort, filter, search} = listed, keep = again ? listed.items.length : 0;
-		let after;
+		let after, early;
+		begins.hidden = Boolean(search || filter);
 		do {
 			const page = await get(query('resources', {sort, filter, search, after, limit: after ? PAGE : FIRST_PAGE}),
 				AbortSignal.any([signal, mine.signal]));
@@ -50,14 +52,17 @@ export async function show(main, _, signal) {
 			if (items.length >= keep || !after) {
 				listed.items = items;
 				view.show(items);
+				begun();
 				count.textContent = items.length ? `${many('titles', items.length)}${after ? ' …' : ''}` : '';
 				all.hidden = !items.length;
 				blank.replaceChildren(items.length ? '' : search || filter ? nothing(t('nothingFound'))
 					: nothing(t(isOwner() ? 'emptyShelf' : 'nothingShared'), false, isOwner() ? h('a', {href: '#/downloads'}, t('toDownloads')) : ''));
 			}
+			// The rows do not wait for ten thousand titles.
+			if (after && !again && !begins.hidden) early ??= rows(begins, [...items], places, signal).catch(() => {});
 			await new Promise(done => setTimeout(done, 30));
 		} while (after && !signal.aborted);
-		begins.hidden = Boolean(search || filter);
+		await early;
 		if (!begins.hidden) await rows(begins, items, places, signal);
 	}
 
@@ -88,7 +93,7 @@ export async function show(main, _, signal) {
 		const {scroll} = listed;
 		requestAnimationFrame(() => scrollTo(0, scroll));
 		tryLoad(true);
-	} else await load();
+	} else await new Promise((begun, broken) => load(false, begun).then(begun, broken));
 }
 
 // Lays cards out by their number, and makes only those that are near the window.
