@@ -109,6 +109,7 @@ struct CommandLineError {
 
     private func notKnown(_ word: String) -> String {
         let nothing = "there is no command \((names + [Redaction.withoutSecrets(word)]).joined(separator: " "))"
+        if names.isEmpty, let way = Self.otherWays[word] { return "\(nothing): \(way)" }
         if let likely = likely(word) { return "\(nothing); did you mean \(likely)?" }
         let place = names.isEmpty ? "" : " of \(names.joined(separator: " "))"
         return "\(nothing); the commands\(place) are \(known.joined(separator: ", "))"
@@ -116,10 +117,24 @@ struct CommandLineError {
 
     /// The names that other programs use for commands, mapped to the names used here.
     private static let otherNames = [
-        "add": "fetch", "check": "verify", "del": "remove", "delete": "remove", "download": "fetch", "get": "fetch",
-        "link": "url", "play": "url", "run": "serve", "search": "list", "server": "serve", "settings": "config",
-        "show": "info", "start": "serve",
+        "add": "fetch", "check": "verify", "del": "remove", "delete": "remove", "download": "fetch", "feed": "sync",
+        "feeds": "sync", "follow": "sync add", "get": "fetch", "health": "status", "link": "url", "login": "open",
+        "passwd": "keys change-passphrase", "play": "url", "queue": "downloads", "run": "serve", "search": "list",
+        "server": "serve", "settings": "config", "show": "info", "start": "serve", "subscribe": "sync add",
+        "user": "viewers", "users": "viewers",
     ]
+
+    /// What to do for words that name commands of other programs, where no command does it here.
+    private static let otherWays: [String: String] = {
+        let log = "the service logs to its standard error; that of a unit is in journalctl --unit mediavault"
+        let update = "install the new version, and restart the service; sync run looks for new titles of feeds"
+        return [
+            "log": log, "logs": log, "update": update, "upgrade": update,
+            "restart": "stop the service, and start it again: systemctl restart mediavault",
+            "stop": "press Ctrl-C where the service runs, or stop its unit: systemctl stop mediavault",
+            "version": "mediavault --version shows it",
+        ]
+    }()
 
     /// Returns the command that a word is likely to mean: the one that other programs call by this name, else a command
     /// with this name elsewhere, else the one with the most similar name.

@@ -82,8 +82,9 @@ public struct AccessGrant: Hashable, Sendable {
     package let id: GrantID
     /// What was issued.
     public let kind: Kind
-    /// The name that the operator chose, which links always have; a session's name is its browser's.
-    public let name: String?
+    /// The name that the operator chose, which links always have; a session's name is its browser's until the operator
+    /// chooses another.
+    public package(set) var name: String?
     /// When the grant was created, in seconds since 1970.
     public let created: Int64
     /// When the grant expires, in seconds since 1970; nil if it never expires.

@@ -39,6 +39,20 @@ import Testing
                     + "see mediavault keys slot --help"
             ),
             (["delete", "http://a/b"], "there is no command delete; did you mean remove? see mediavault --help"),
+            (["feeds"], "there is no command feeds; did you mean sync? see mediavault --help"),
+            (["user"], "there is no command user; did you mean viewers? see mediavault --help"),
+            (["version"], "there is no command version: mediavault --version shows it; see mediavault --help"),
+            (
+                ["stop"],
+                "there is no command stop: press Ctrl-C where the service runs, or stop its unit: systemctl stop "
+                    + "mediavault; see mediavault --help"
+            ),
+            (["list", "--limit", "-1"], "--limit must be at least 1; see mediavault list --help"),
+            (
+                ["list", "--limit", "abc"],
+                "the value 'abc' is invalid for '--limit <n>': list only this many titles, the first in that order; "
+                    + "see mediavault list --help"
+            ),
             (["fetc", "http://a/b"], "there is no command fetc; did you mean fetch? see mediavault --help"),
             (
                 ["keys", "rotat"],

@@ -72,6 +72,16 @@ extension AccessGrants {
         }
     }
 
+    /// Gives a session another name, because several browsers may have the same.
+    ///
+    /// - Throws: ``VaultError`` with code `notHeld` if the session has ended; `invalidArgument` if the name cannot be
+    ///   used; `owned` if this process only reads the vault; `storage` or `diskFull` if it cannot be written.
+    package func rename(_ session: AccessGrant, to name: String) async throws {
+        try store.requireOwner(to: "names sessions")
+        let grants = grants
+        try await pool.run { try grants.rename(session.id, to: name) }
+    }
+
     /// Ends all sessions of a viewer.
     package func endSessions(of viewer: ViewerID) async throws {
         try store.requireOwner(to: "ends sessions")

@@ -183,6 +183,24 @@ final class GrantTable: Sendable {
         }
     }
 
+    /// Gives a session another name, durably. Blocks.
+    ///
+    /// - Throws: ``VaultError`` with code `notHeld` if the session has ended; `invalidArgument` if the name cannot be
+    ///   used; `storage` or `diskFull` if it cannot be written.
+    func rename(_ session: GrantID, to name: String) throws {
+        try AccessGrant.check(name: name)
+        try changing.withLock { _ in
+            guard var grant = state.withLock({ $0.grants[session] }), grant.kind.family == .sessions else {
+                throw VaultError(.notHeld, "there is no session with this id; list them")
+            }
+            grant.name = name
+            let renamed = grant
+            try store.grants.add(renamed, removing: [])
+            state.withLock { $0.grants[session]?.name = name }
+            noteChange()
+        }
+    }
+
     /// Revokes grants. Once this method returns, nothing accepts them, not even a rebuilt index. Blocks.
     ///
     /// - Parameter isAll: whether to delete the rows that do not open, too.

@@ -28,7 +28,9 @@ struct ListCommand: AsyncParsableCommand {
             "Order: name, or size, held, added or played, with the largest or latest first.", valueName: "order"))
     var sort = ListOrder.name
 
-    @Option(help: ArgumentHelp("List only the first titles in that order.", valueName: "n"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("List only this many titles, the first in that order.", valueName: "n"))
     var limit: Int?
 
     @Option(
@@ -70,7 +72,7 @@ struct ListCommand: AsyncParsableCommand {
         try await StandardOutput.shared.write(text)
         if text.isEmpty, damage == nil {
             let isWhole = filter == nil && search == nil
-            await Terminal.shared.say(isWhole ? "the vault has no titles" : "no title matches")
+            await Terminal.shared.say(isWhole ? "there are no titles" : "no title matches")
         }
         if let damage { throw damage }
     }

@@ -28,34 +28,17 @@ struct OpenCommand: AsyncParsableCommand {
     @OptionGroup var access: VaultAccess
 
     func run() async throws {
-        let folder = try access.place.vault()
-        guard let service = try await access.runningService(),
-            let record = try await ServiceProbe.running(in: folder), let listening = record.listening
-        else {
-            throw UsageError("no service of this vault is running; start one with: mediavault serve")
-        }
-        let isSecure = record.address.hasPrefix("https://")
-        guard record.servesPages ?? (isSecure || listening.isLoopback) else {
-            throw UsageError(
-                "the service uses plain HTTP that other machines can reach, where others could read and change its pages; start it "
-                    + "with --tls-certificate and --tls-key, or with --listen 127.0.0.1:8300")
-        }
-        let address = try listen.map { try ListenAddress($0) } ?? listening.reachable
-        let before = Set(try await service.call(Operations.Grants.sessions).sessions.map(\.id))
-        let ticket = try await service.createSessionTicket()
-        // The ticket follows a number sign, so the browser does not send it with the request, and it appears in no log.
-        let link = "\(isSecure ? "https" : "http")://\(address)/#ticket=\(ticket.ticket)"
-        guard !print else {
-            try await StandardOutput.shared.write(link + "\n")
-            return await Terminal.shared.say("the link signs one browser in, within a minute")
-        }
-        let page = try RedirectPage(to: link)
+        let service = try await SignInLink.service(of: access)
+        let before = Set(try await service.vault.call(Operations.Grants.sessions).sessions.map(\.id))
+        let link = try await service.link(listen: listen, viewer: nil)
+        guard !print else { return try await link.print() }
+        let page = try RedirectPage(to: link.text)
         defer { page.remove() }
         try await Interruption.cancelling("the browser may have signed in; sessions list shows it") {
             try await page.open()
-            for _ in 0..<(2 * ticket.lifetime) {
+            for _ in 0..<(2 * link.lifetime) {
                 try await Task.sleep(for: .milliseconds(500))
-                if let new = try await service.call(Operations.Grants.sessions).sessions.first(where: {
+                if let new = try await service.vault.call(Operations.Grants.sessions).sessions.first(where: {
                     $0.viewer == nil && !before.contains($0.id)
                 }) {
                     return await Terminal.shared.say("signed in: session \(new.id), \(new.browser ?? "a browser")")
@@ -149,7 +132,7 @@ struct SessionsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sessions", abstract: "List and end the sessions of browsers that are signed in.",
         discussion: "The command open begins one.",
-        subcommands: [SessionsListCommand.self, SessionsRevokeCommand.self])
+        subcommands: [SessionsListCommand.self, SessionsRenameCommand.self, SessionsRevokeCommand.self])
 }
 
 struct SessionsListCommand: AsyncParsableCommand {
@@ -165,7 +148,7 @@ struct SessionsListCommand: AsyncParsableCommand {
         let document = try await access.asking { try await $0.call(Operations.Grants.sessions) }
         await IssuedText.warn(ofDamaged: document.damaged)
         guard !output.isJSON else { return try await StandardOutput.shared.writeJSON(document) }
-        if document.sessions.isEmpty { await Terminal.shared.say("no browser is signed in") }
+        if document.sessions.isEmpty { await Terminal.shared.say("there are no sessions") }
         let rows = document.sessions.map { session in
             [
                 session.id, IssuedText.day(session.created), IssuedText.expiry(session.expires),
@@ -175,6 +158,29 @@ struct SessionsListCommand: AsyncParsableCommand {
         }
         try await StandardOutput.shared.write(
             IssuedText.table(["ID", "CREATED", "EXPIRES", "USED", "WHO", "BROWSER"], rows))
+    }
+}
+
+struct SessionsRenameCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rename", abstract: "Give a session a name, such as that of its device.")
+
+    @Argument(
+        help: ArgumentHelp("Id of the session, as list prints it.", valueName: "id"),
+        completion: ServiceCompletion.sessions)
+    var id: String
+
+    @Argument(help: "The name: one line of at most 100 characters.")
+    var name: String
+
+    @OptionGroup var owner: OwnerAccess
+
+    func run() async throws {
+        let order = SessionNaming(id: id, name: name)
+        _ = try await owner.acting(ifInterrupted: "the session may have the new name") {
+            try await $0.call(Operations.Grants.nameSession, order)
+        }
+        await Terminal.shared.say("session \(Terminal.printable(order.id)) is named \(Terminal.printable(order.name))")
     }
 }
 

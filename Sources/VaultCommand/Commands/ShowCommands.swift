@@ -52,7 +52,8 @@ struct InfoCommand: AsyncParsableCommand {
                 ("type", summary.type ?? "unknown"), ("etag", summary.etag ?? "none"),
                 ("class", summary.resourceClass), ("mode", summary.mode?.rawValue ?? "default"),
                 ("generation", String(summary.generation)), ("added", summary.added.description),
-                ("last used", summary.accessed.description),
+                // The vault records the hour alone, which may have begun before the title was added.
+                ("last used", max(summary.accessed, summary.added).description),
             ])
     }
 }

@@ -24,7 +24,8 @@ struct SyncChoices: ParsableArguments {
     @Option(help: ArgumentHelp("Name of the subscription (default: that of the feed).", valueName: "name"))
     var name: String?
 
-    @Option(help: ArgumentHelp("Want only the newest titles, this many.", valueName: "n"))
+    @Option(
+        parsing: .unconditional, help: ArgumentHelp("Want only the newest titles, this many.", valueName: "n"))
     var newest: Int64?
 
     @Flag(help: "Keep titles that the list no longer names.")
@@ -183,6 +184,7 @@ struct SyncListCommand: AsyncParsableCommand {
         if document.damaged > 0 {
             await Terminal.shared.say("\(Count.of(document.damaged, "subscription")) cannot be read")
         }
+        if document.subscriptions.isEmpty, !output.isJSON { await Terminal.shared.say("there are no subscriptions") }
         let now = WallClock.now()
         try await output.write(document, orText: SyncText.table(document.subscriptions, now: now))
     }

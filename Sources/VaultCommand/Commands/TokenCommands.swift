@@ -10,7 +10,7 @@ struct TokenCommand: AsyncParsableCommand {
 
 struct TokenCreateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "create",
+        commandName: "add",
         abstract: "Create a token, and print it once.",
         discussion: """
             Send it as "Authorization: Bearer TOKEN". Each scope allows what those before it allow:
@@ -19,7 +19,7 @@ struct TokenCreateCommand: AsyncParsableCommand {
               play     playback links and media of titles that the vault has; the links end with the token
               admin    everything
             The vault does not keep the token itself. With a running service it needs no key.
-            """)
+            """, aliases: ["create"])
 
     @Option(help: "What the token allows: metrics, read, play or admin.")
     var scope: ScopeArgument

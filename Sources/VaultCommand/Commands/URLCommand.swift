@@ -199,7 +199,7 @@ struct RevokeLinksCommand: AsyncParsableCommand {
         commandName: "revoke-links",
         abstract: "Revoke all playback links, tokens and sessions of browsers created so far.",
         discussion: """
-            They stop working immediately, also at the running service. The commands url and token create make new ones; \
+            They stop working immediately, also at the running service. The commands url and token add make new ones; \
             token revoke and links revoke end single ones. \
             The keyring file changes: back it up again, because an older copy no longer opens this vault.
             """)

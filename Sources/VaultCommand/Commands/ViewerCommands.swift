@@ -8,7 +8,7 @@ struct ViewersCommand: AsyncParsableCommand {
         discussion: "share and unshare say what each of them sees.",
         subcommands: [
             ViewersAddCommand.self, ViewersListCommand.self, ViewersRenameCommand.self, ViewersPINCommand.self,
-            ViewersUnlockCommand.self, ViewersRemoveCommand.self,
+            ViewersUnlockCommand.self, ViewersLinkCommand.self, ViewersRemoveCommand.self,
         ])
 }
 
@@ -178,21 +178,54 @@ struct ViewersUnlockCommand: AsyncParsableCommand {
     }
 }
 
+struct ViewersLinkCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "link", abstract: "Print a link that signs a viewer in, without a PIN.",
+        discussion: """
+            Send it to them, or open it on their device: the first browser that opens it is signed in, if it does so \
+            within a minute. The service must run, on this machine's loopback address or with TLS.
+            """)
+
+    @Argument(help: ViewerName.help, completion: ServiceCompletion.viewers)
+    var name: String
+
+    @Option(
+        help: ArgumentHelp(
+            "Address of the service as the browser reaches it, such as vault.example:8443 (default: its own).",
+            valueName: "host:port"))
+    var listen: String?
+
+    @OptionGroup var access: VaultAccess
+
+    func run() async throws {
+        let service = try await SignInLink.service(of: access)
+        let id = try await ViewerName.id(of: name, in: service.vault)
+        try await service.link(listen: listen, viewer: id).print()
+    }
+}
+
 struct ViewersRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove", abstract: "Remove viewers, with how far they have played titles.",
-        discussion: "Their links play nothing from now on.", aliases: ["rm"])
+        discussion: "Their links play nothing from now on. At a terminal it asks first.", aliases: ["rm"])
 
     @Argument(help: ViewerName.help, completion: ServiceCompletion.viewers)
     var names: [String]
 
+    @Flag(help: "Do not ask first.")
+    var yes = false
+
     @OptionGroup var owner: OwnerAccess
 
     func run() async throws {
-        let names = names
+        let (names, asks) = (names, !yes && Terminal.shared.canPrompt)
         let count = try await owner.acting(ifInterrupted: "viewers list shows who is left") { vault in
             var ids: Set<String> = []
             for name in names { ids.insert(try await ViewerName.id(of: name, in: vault)) }
+            if asks {
+                let what = Count.of(ids.count, "viewer") + ": " + names.joined(separator: ", ")
+                try await BulkConsent.ask(to: "remove", what)
+            }
             for id in ids { try await vault.call(Operations.Viewers.remove, ViewerSelection(id)) }
             return ids.count
         }

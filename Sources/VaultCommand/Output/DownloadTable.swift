@@ -24,9 +24,9 @@ struct DownloadTable: Sendable {
     /// The columns that contain numbers.
     private static let numbers: Set = [2, 3]
 
-    /// Returns a line for each download, and a line with the queue's counts; only a sentence if there are no downloads.
+    /// Returns a line for each download, and a line with the queue's counts; empty if there are no downloads.
     func text(_ document: DownloadsDocument, now: Int64 = WallClock.now()) -> String {
-        guard !document.downloads.isEmpty else { return "no downloads\n" }
+        guard !document.downloads.isEmpty else { return "" }
         let rows = [Self.headings] + Self.ordered(document.downloads).map { self.cells($0, now) }
         let cells = rows.map { $0.map { ListCell($0) } }
         let widths = Self.headings.indices.map { column in cells.reduce(0) { max($0, $1[column].width) } }

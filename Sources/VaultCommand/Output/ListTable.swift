@@ -137,9 +137,32 @@ struct ListTable: Sendable {
         columns[column].isLong && !(columns[column] == .url && column == columns.count - 1)
     }
 
+    /// The usual columns, and fewer of them for narrow terminals, each of which leaves more room for names.
+    private static let usual: [[ListColumn]] = [
+        ListColumn.usual, [.id, .held, .size, .name], [.id, .held, .name], [.id, .name],
+    ]
+
+    /// Returns the usual columns for which the terminal is wide enough; the given columns if they were chosen.
+    private func fitting(_ rows: [[ListCell]]) -> [ListColumn] {
+        guard let terminalWidth, columns == ListColumn.usual else { return columns }
+        return Self.usual.first { chosen in
+            let others = columns.indices.filter { chosen.contains(columns[$0]) && !columns[$0].isLong }
+            let widths = others.map { column in
+                max(columns[column].rawValue.count, rows.map { $0[column].width }.max() ?? 0) + Self.gap
+            }
+            return terminalWidth - widths.reduce(0, +) >= Self.leastWidth
+        } ?? [.id, .name]
+    }
+
     /// Returns the heading and a line for each row; empty if there are no rows.
     func text(_ rows: [[ListCell]]) -> String {
         guard !rows.isEmpty else { return "" }
+        let fitting = fitting(rows)
+        guard fitting == columns else {
+            let kept = columns.indices.filter { fitting.contains(columns[$0]) }
+            let fewer = rows.map { row in kept.map { row[$0] } }
+            return ListTable(columns: fitting, terminalWidth: terminalWidth).text(fewer)
+        }
         let rows = [columns.map { ListCell($0.rawValue.uppercased()) }] + rows
         var widths = columns.indices.map { column in rows.reduce(0) { max($0, $1[column].width) } }
         if let terminalWidth {

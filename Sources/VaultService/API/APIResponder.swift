@@ -18,10 +18,13 @@ struct APIResponder: Sendable {
     private let imports: ImportResponder
     private let links: LinkResponder
     private let sessions: SessionResponder
+    private let log: LogMemory
     private let locking: LockHooks
 
-    init(vault: Vault, metrics: ServiceMetrics, locking: LockHooks = LockHooks()) {
-        self.locking = locking
+    init(
+        vault: Vault, metrics: ServiceMetrics, log: LogMemory = LogMemory(), locking: LockHooks = LockHooks()
+    ) {
+        (self.log, self.locking) = (log, locking)
         self.vault = LocalVault(vault)
         tickets = Tickets(of: vault.tokens)
         self.metrics = metrics
@@ -73,6 +76,7 @@ struct APIResponder: Sendable {
         }
         switch route {
         case .history: return try json(activity.showHistory())
+        case .log: return try json(LogDocument(version: Vault.version, lines: log.last))
         case .playbacks: return try json(try await activity.showPlaybacks())
         case .resources:
             return try json(

@@ -181,8 +181,10 @@ extension RemoteVault {
     }
 
     /// Creates a ticket, with which a browser can begin one session within a minute.
-    package func createSessionTicket() async throws -> TicketDocument {
-        try await document(ControlRequest(.POST, .tickets, body: TicketOrder(use: .session)))
+    ///
+    /// - Parameter viewer: the id of the viewer whose session begins; nil for the owner.
+    package func createSessionTicket(for viewer: String? = nil) async throws -> TicketDocument {
+        try await document(ControlRequest(.POST, .tickets, body: TicketOrder(use: .session, viewer: viewer)))
     }
 
     package func rotateRoot(unlockedBy keys: [SlotKey], droppingOtherSlots: Bool) async throws -> KeysDocument {

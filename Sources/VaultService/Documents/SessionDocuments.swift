@@ -6,7 +6,7 @@ package struct SessionDocument: Codable, Hashable, Sendable {
     package let id: String
     /// The name of the viewer who is signed in; null for the owner.
     @OrNull package var viewer: String?
-    /// The browser and its system, if known.
+    /// The name that the owner gave the session, else the browser and its system, if known.
     @OrNull package var browser: String?
     /// The scope of the requests that the session may make.
     package let scope: AccessScope
@@ -35,6 +35,14 @@ package struct SessionsDocument: Codable, Sendable {
     package let sessions: [SessionDocument]
     /// The number of unreadable records of tokens, named links and sessions. Such a record grants no access.
     package let damaged: Int
+}
+
+/// The body of `PATCH /api/v1/sessions`.
+package struct SessionNaming: Codable, Sendable {
+    package let id: String
+    package let name: String
+
+    package init(id: String, name: String) { (self.id, self.name) = (id, name) }
 }
 
 /// The body of `POST /api/v1/sessions`: a ticket, or the name and the PIN of a viewer.

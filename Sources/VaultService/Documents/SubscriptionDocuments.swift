@@ -24,6 +24,8 @@ package struct SubscriptionDocument: Codable, Hashable, Sendable {
     @OrNull package var nextRun: Timestamp?
     /// Why the last run failed; null if it succeeded.
     @OrNull package var problem: String?
+    /// The name of the ``VaultError`` code of that failure; nil if there is none, or an earlier service answers.
+    package var problemCode: String?
     /// The URL to which the feed has moved permanently, without credentials or query; null if it is still at ``url``.
     @OrNull package var movedTo: String?
     /// Whether the feed is gone permanently, so that services no longer request it.
@@ -43,7 +45,7 @@ package struct SubscriptionDocument: Codable, Hashable, Sendable {
         gone = subscription.isGone
         movedTo = subscription.movedTo.flatMap { try? MediaURL($0) }?.description
         nextRun = choices.interval == nil || gone ? nil : subscription.nextRun.map { Timestamp(seconds: $0) }
-        problem = subscription.failure?.message
+        (problem, problemCode) = (subscription.failure?.message, subscription.failure?.code)
     }
 }
 

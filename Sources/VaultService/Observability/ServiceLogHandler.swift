@@ -14,6 +14,8 @@ struct ServiceLogHandler: LogHandler {
     ]
 
     private var rest: any LogHandler
+    /// The last events that were passed on, shared by all copies of the logger.
+    let memory = LogMemory()
     /// The log allowance, shared by all copies of the logger.
     private let allowance = Allowance()
 
@@ -75,6 +77,7 @@ struct ServiceLogHandler: LogHandler {
         }
         var told = event
         told.metadata = fields
+        memory.note(told)
         rest.log(event: told)
     }
 

@@ -78,6 +78,7 @@ extension APIRoute {
     static let imports = APIRoute(rawValue: "imports")
     static let keyring = APIRoute(rawValue: "keyring")
     static let links = APIRoute(rawValue: "links")
+    static let log = APIRoute(rawValue: "log")
     static let locks = APIRoute(rawValue: "locks")
     static let openAPI = APIRoute(rawValue: "openapi.json")
     static let playbacks = APIRoute(rawValue: "playbacks")

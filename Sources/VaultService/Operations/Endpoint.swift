@@ -59,6 +59,7 @@ package struct Endpoint: Hashable, Sendable {
         Endpoint(.post, "downloads", scope: .admin, hasBody: true),
         Endpoint(.delete, "downloads", scope: .admin, parameters: ["id"]),
         Endpoint(.get, "history", scope: .read), Endpoint(.get, "playbacks", scope: .admin),
+        Endpoint(.get, "log", scope: .admin),
         Endpoint(.post, "locks", scope: .admin),
         // The list of links reveals who has them. A token with the scope `play` may create links, because they end with
         // the token.

@@ -6,7 +6,7 @@ extension Operations {
     /// Tokens, named links and sessions.
     package enum Grants {
         static let all: [any AnyOperation] =
-            [tokens, createToken, links, sessions] + AccessGrant.Family.allCases.map(revoke)
+            [tokens, createToken, links, sessions, nameSession] + AccessGrant.Family.allCases.map(revoke)
 
         /// Returns the tokens that have not been revoked.
         package static let tokens = Operation<EmptyDocument, TokensDocument>(.get, "tokens", scope: .admin) {
@@ -42,6 +42,16 @@ extension Operations {
             SessionsDocument(
                 sessions: vault.access.issued(.sessions).compactMap { SessionDocument($0, among: vault.viewers) },
                 damaged: vault.access.unreadableGrants)
+        }
+
+        /// Gives a session another name.
+        package static let nameSession = Operation<SessionNaming, EmptyDocument>(.patch, "sessions", scope: .admin) {
+            order, vault, _ in
+            guard let session = vault.access.issued(.sessions).first(where: { $0.shortID == order.id }) else {
+                throw VaultError(.notHeld, "there is no session with this id; list them")
+            }
+            try await vault.access.rename(session, to: order.name)
+            return EmptyDocument()
         }
 
         /// Revokes the token, set of named links or session with an id, or the whole family.

@@ -47,11 +47,18 @@ export async function show(main, _, signal) {
 		await refresh();
 	}, {'aria-label': `${t('revoke')}: ${label}`});
 
+	const rename = (session, label) => button(t('rename'), async () => {
+		const name = h('input', {maxlength: 100, required: true, autocomplete: 'off', value: label});
+		if (!await ask(t('renameTitle', {name: label}), [field(t('newName'), name)], t('save'))) return;
+		await request('PATCH', 'sessions', {id: session.id, name: name.value.trim()});
+		await refresh();
+	}, {'aria-label': `${t('rename')}: ${label}`});
+
 	async function refresh() {
 		const [held, named, signedIn, mine] = await Promise.all(['tokens', 'links', 'sessions', 'session'].map(path => get(path, signal)));
 		sessions.replaceChildren(table(t('sessions'), [t('browser'), t('created'), t('expires'), t('lastUsed'), t('acts')], signedIn.sessions.map(session => row(
 			h('td', session.viewer || t('owner'), ', ', session.browser || session.id, session.id === mine.id && ` (${t('thisOne')})`), moment(session.created), moment(session.expires), session.lastUsed ? moment(session.lastUsed) : t('never'),
-			session.id === mine.id ? '' : revoke('sessions', session, session.browser || session.id))), ''));
+			h('td', rename(session, session.browser || session.id), session.id === mine.id ? '' : revoke('sessions', session, session.browser || session.id)))), ''));
 		tokens.replaceChildren(table(t('tokens'), [t('sort.name'), t('tokenScope'), t('expires'), t('lastUsed'), t('acts')], held.tokens.map(token => row(
 			token.name || token.id, t(`scope.${token.scope}`), token.expires ? moment(token.expires) : t('never'), token.lastUsed ? moment(token.lastUsed, null) : t('never'),
 			revoke('tokens', token, token.name || token.id))), t('noTokens')));

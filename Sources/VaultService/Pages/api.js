@@ -209,6 +209,7 @@ export async function connect() {
 		session = await get('session');
 		listen();
 	} catch (error) {
+		if (error.document?.code === 'locked') return startOver();
 		if (error instanceof Problem && error.status !== 401) lose();
 	}
 }

@@ -8,7 +8,7 @@ import {menu} from './menu.js';
 import * as shelf from './shelf.js';
 import {failed, waits} from './states.js';
 import {LANGUAGES, language, setLanguage} from './texts.js';
-import {busy, button, fail, field, h, note, t} from './ui.js';
+import {busy, button, fail, field, h, note, t, why} from './ui.js';
 
 const ALL = ['collections'];
 const OWNERS = ['titles', 'downloads', 'storage', 'keys', 'access', 'health', 'settings'];
@@ -135,7 +135,7 @@ function welcome(isSpent = false) {
 					pin.value = '';
 					pin.focus();
 					says.textContent = error.status === 401 ? t('wrongPIN')
-						: error.status === 429 ? t('waitForPIN', {seconds: error.document.retryAfter || 30}) : error.message || t('notReached');
+						: error.status === 429 ? t('waitForPIN', {seconds: error.document.retryAfter || 30}) : error.status ? why(error.document) : t('notReached');
 					return;
 				}
 				frame();
@@ -173,10 +173,11 @@ async function begin() {
 			frame();
 			return signedIn ? show() : welcome(Boolean(ticket));
 		} catch (error) {
-			main.replaceChildren(h('h1', 'MediaVault'), h('p', t('away')));
+			const isLocked = error.document?.code === 'locked';
+			main.replaceChildren(h('h1', isLocked ? t('isLocked') : 'MediaVault'), h('p', t(isLocked ? 'isLockedWords' : 'away')));
 			let now;
 			const pressed = new Promise(done => { now = done; });
-			lost.replaceChildren(h('p', error.message || t('isLost'), ' ', button(t('tryNow'), now)));
+			lost.replaceChildren(h('p', isLocked ? '' : error.status ? why(error.document) : t('isLost'), ' ', button(t('tryNow'), now)));
 			await Promise.race([pressed, new Promise(done => setTimeout(done, wait))]);
 		}
 	}

@@ -2,7 +2,7 @@
 
 import {get, on, query, request} from './api.js';
 import {feeds} from './feeds.js';
-import {bar, busy, button, bytes, check, clock, field, h, many, moment, nameOf, note, percent, t, waiting} from './ui.js';
+import {bar, busy, button, bytes, check, clock, field, h, many, moment, nameOf, note, percent, t, waiting, why} from './ui.js';
 
 const PAGE = 200;  // downloads
 const REFRESH_AFTER = 400;  // milliseconds after the queue changed
@@ -14,16 +14,18 @@ const ACTS = {
 export async function show(main, _, signal) {
 	const counts = h('p.soft', {role: 'status'}), list = h('ul.cards', {role: 'list', 'aria-label': t('queue')});
 	const more = button(t('more'), () => refresh(list.children.length + PAGE));
-	const forAll = ['pause', 'resume', 'retry'].map(act => button(t(`${act}All`), async () => {
+	const over = h('ul.cards', {role: 'list', 'aria-label': t('overList')}), overTitle = h('summary');
+	const folded = h('details.panel', {hidden: true}, overTitle, over);
+	const forAll = ['pause', 'resume', 'retry', 'clear'].map(act => button(t(`${act}All`), async () => {
 		await request('PATCH', 'downloads', {act, all: true});
 		await refresh();
 	}, {hidden: true}));
-	main.append(h('h1', t('page.downloads')), adder(), h('h2', t('queue')), counts, h('div.acts', forAll), list, more);
+	main.append(h('h1', t('page.downloads')), adder(), h('h2', t('queue')), counts, h('div.acts', forAll), list, more, folded);
 
 	// Offers for all downloads what some of them can do.
 	function offer({running, waiting, paused, failed}) {
 		const hadFocus = forAll.includes(document.activeElement);
-		[running + waiting, paused, failed].forEach((count, place) => { forAll[place].hidden = !count; });
+		[running + waiting, paused, failed, failed].forEach((count, place) => { forAll[place].hidden = !count; });
 		if (hadFocus && document.activeElement.hidden) forAll.find(one => !one.hidden)?.focus();
 	}
 
@@ -50,14 +52,19 @@ export async function show(main, _, signal) {
 		counts.textContent = told.length ? told.map(state => many(`count.${state}`, page.counts[state])).join(', ') : t('queueEmpty');
 		const focused = document.activeElement;
 		for (const [id, card] of cards) if (!shown.has(id)) { cards.delete(id); card.remove(); }
-		let next = list.firstElementChild;
-		for (const entry of entries) {
-			if (!cards.has(entry.id)) cards.set(entry.id, newCard(later));
-			const card = cards.get(entry.id);
-			card.fill(entry);
-			if (card === next) next = next.nextElementSibling;
-			else list.insertBefore(card, next);
+		const ended = entries.filter(isOver);
+		for (const [place, some] of [[list, entries.filter(entry => !isOver(entry))], [over, ended]]) {
+			let next = place.firstElementChild;
+			for (const entry of some) {
+				if (!cards.has(entry.id)) cards.set(entry.id, newCard(later));
+				const card = cards.get(entry.id);
+				card.fill(entry);
+				if (card === next) next = next.nextElementSibling;
+				else place.insertBefore(card, next);
+			}
 		}
+		folded.hidden = !ended.length;
+		overTitle.textContent = many('over', ended.length);
 		if (focused?.isConnected && document.activeElement !== focused) focused.focus({preventScroll: true});
 	}
 
@@ -118,9 +125,8 @@ function newCard(changed) {
 			rate && `${bytes(rate)}/s`, rate && entry.size && t('left', {time: clock((entry.size - entry.held) / rate)}),
 			entry.state === 'waiting' && entry.nextAttempt && t('nextAttempt', {time: moment(entry.nextAttempt, 'medium')}), !entry.queued && isRunning && t('byClient'), !entry.queued && entry.state === 'failed' && t('wasClient')]
 			.filter(Boolean).join(' · ');
-		const why = entry.problem?.detail || entry.problem?.title;
-		problem.hidden = !why;
-		problem.textContent = why || '';
+		problem.hidden = !entry.problem;
+		problem.textContent = why(entry.problem || {});
 		// What failed for a client may fail again in the queue, which has other acts.
 		if (card.state === entry.state && card.queued === entry.queued) return;
 		[card.state, card.queued] = [entry.state, entry.queued];

@@ -1,7 +1,7 @@
 // The feeds that the vault follows; they fill the download queue.
 
 import {get, on, query, request} from './api.js';
-import {ask, busy, button, check, choice, field, h, many, moment, note, t, waiting} from './ui.js';
+import {ask, busy, button, check, choice, field, h, many, moment, note, t, waiting, why} from './ui.js';
 
 const PERIODS = [['', 'never'], ['3600', 'hourly'], ['86400', 'daily'], ['604800', 'weekly']];
 
@@ -29,7 +29,7 @@ export async function feeds(main, signal, changed) {
 			feed.url && button(t('runNow'), () => run(feed)), button(t('remove'), () => remove(feed)))),
 		h('p.soft', [feed.url || feed.list, many('titles', feed.titles), feed.nextRun && t('nextRun', {time: moment(feed.nextRun)})]
 			.filter(Boolean).join(' · ')),
-		feed.problem && h('p.bad-text', feed.problem));
+		feed.problem && h('p.bad-text', why({code: feed.problemCode, detail: feed.problem})));
 
 	async function run(feed) {
 		const done = await request('POST', 'syncs', {id: feed.id});

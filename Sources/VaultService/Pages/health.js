@@ -1,7 +1,7 @@
 // Whether all is well: readiness for a time without the network, a check of every block, figures, and events as they come.
 
 import {get, on, operation, query} from './api.js';
-import {bar, button, bytes, check, choice, facts, fail, field, h, many, moment, nameOf, number, percent, svg, t, waiting} from './ui.js';
+import {bar, button, bytes, check, choice, facts, fail, field, h, many, moment, nameOf, number, note, percent, svg, t, waiting, why} from './ui.js';
 
 const DAY = 86_400_000;  // milliseconds
 const SPANS = [[0, 'now'], [DAY, 'oneDay'], [7 * DAY, 'oneWeek'], [30 * DAY, 'oneMonth']];
@@ -24,9 +24,12 @@ function inWords(name, told) {
 	if (name === 'resource') return t('event.resource', {name: nameOf(told.resource), held: bytes((told.resource.title || told.resource).bytes)});
 	if (name === 'download') return t('event.download', {name: nameOf(told), state: t(`state.${told.state}`), held: bytes(told.held)});
 	if (name === 'removed') return t('event.removed', {id: told.id});
-	if (name === 'store') return told.isStoring === false ? t('event.storeFails', {why: told.message || told.reason || ''}) : t('event.store', {bytes: bytes(told.evicted || 0)});
+	if (name === 'store') return told.isStoring === false ? t('event.storeFails', {why: why({code: told.reason, detail: told.message || told.reason})}) : t('event.store', {bytes: bytes(told.evicted || 0)});
 	return t('event.many');
 }
+
+// What is not ready: in English in the service's own sentence, else in words for its cause.
+const found = ({cause, message}) => why({code: cause, detail: message});
 
 export async function show(main, _, signal) {
 	const verdict = h('div', {role: 'status'}), until = choice(SPANS.map(([span, name]) => [String(span), t(name)]), String(7 * DAY));
@@ -42,9 +45,9 @@ export async function show(main, _, signal) {
 		verdict.replaceChildren(
 			h('p', {class: told.ready ? 'good-text' : 'bad-text'}, h('strong', told.ready ? t('ready', {titles: many('titles', told.titles), bytes: bytes(told.bytes)})
 				: t(told.unreadyTitles ? 'notReady' : 'notReadyYet', {unready: number(told.unreadyTitles), titles: many('titles', told.titles)}))),
-			told.findings.length ? h('ul', told.findings.map(finding => h('li', finding.message))) : '',
+			told.findings.length ? h('ul', told.findings.map(finding => h('li', found(finding)))) : '',
 			told.unready.length ? h('ul', told.unready.map(title => h('li', title.id ? h('a', {href: `#/titles/${title.id}`, dir: 'auto'}, nameOf(title)) : nameOf(title),
-				': ', title.findings.map(finding => finding.message).join('; ')))) : '');
+				': ', title.findings.map(found).join('; ')))) : '');
 	}
 	const judgeLater = waiting(JUDGED_AFTER, () => document.hidden || judge().catch(() => {}), signal, true);
 	for (const name of ['resource', 'removed', 'many']) on(name, judgeLater, signal);
@@ -90,9 +93,30 @@ export async function show(main, _, signal) {
 	async function showFigures() {
 		const status = await get('status', signal);
 		facts(figures, [['titles', number(status.resources)], ['heldBytes', bytes(status.bytes)], ['used', bytes(status.used)],
-			['fetched', bytes(status.bytesFetched)], ['store', status.storeFailure || t('storeGood')],
-			['downloads', ['running', 'waiting', 'failed'].map(state => many(`count.${state}`, status.downloads[state])).join(', ')]]);
+			['fetched', bytes(status.bytesFetched)], ['store', status.storeFailure ? t('storesNothing', {why: why({code: 'diskFull', detail: status.storeFailure})}) : t('storeGood')],
+			['feeds', status.feeds.failing ? many('feedsFail', status.feeds.failing) : number(status.feeds.followed)],
+			['downloads', ['running', 'waiting', 'paused', 'failed', 'damaged'].filter(state => status.downloads[state]).map(state => many(`count.${state}`, status.downloads[state])).join(', ') || t('queueEmpty')]]);
 	}
+
+	// ---- The log
+	const lines = h('div.log.panel', {role: 'log', 'aria-live': 'off', tabindex: 0, 'aria-label': t('logLines')}), version = h('p.soft');
+	const text = line => [line.time, line.level, line.message, line.reason].filter(Boolean).join(' ');
+	let told = {lines: []};
+	async function showLog() {
+		told = await get('log', signal);
+		version.textContent = t('versionIs', {version: told.version});
+		lines.replaceChildren(...told.lines.length ? told.lines.toReversed().map(line => h('p', {lang: 'en'}, text(line))) : [h('p.soft', t('noLines'))]);
+	}
+	// Neither names nor addresses: the log's lines are sent without them, and of the status only numbers are taken.
+	async function report() {
+		await showLog();
+		const status = await get('status', signal), {failing, followed} = status.feeds;
+		await navigator.clipboard.writeText([`MediaVault ${told.version}`, navigator.userAgent,
+			`titles ${status.resources}, segments ${status.segments}, bytes ${status.bytes}, used ${status.used}, stores ${!status.storeFailure}`,
+			`downloads ${JSON.stringify(status.downloads)}, feeds ${JSON.stringify({failing, followed})}`, ...told.lines.map(text)].join('\n'));
+		note(t('copied'));
+	}
+	main.append(h('h2', t('logLines')), version, lines, h('div.acts', button(t('copyReport'), report)), h('p.soft', t('reportWords')));
 
 	// The service adds a sample every few seconds, and the whole hour is sent each time: no sooner than that.
 	let drawn = 0;
@@ -125,5 +149,5 @@ export async function show(main, _, signal) {
 	const later = waiting(250, write, signal, true);
 	for (const name of KINDS) on(name, later, signal);
 	write();
-	await Promise.all([judge(), look()]);
+	await Promise.all([judge(), look(), showLog()]);
 }

@@ -1,6 +1,10 @@
 // The texts of the pages with which the owner runs the box, in the form of texts.js.
 
 export const owners = `# Downloads
+clearAll|Clear the failed and the done|Gescheiterte und fertige wegräumen
+overList|Done|Erledigt
+over|{count} are done|{count} sind erledigt
+over1|1 is done|1 ist erledigt
 queue|Queue|Warteschlange
 queueEmpty|Nothing waits.|Nichts wartet.
 count.running|{count} running|{count} laufen
@@ -299,6 +303,15 @@ revoke.links|Revoke the link “{name}”?|Den Link „{name}“ widerrufen?
 revoke.linksWords|Players that use it stop at once, and bookmarks of it are dead.|Abspieler, die ihn nutzen, hören sofort auf, und Lesezeichen sind tot.
 damagedGrants|{count} records cannot be read. They admit no one.|{count} Einträge sind nicht lesbar. Sie lassen niemanden ein.
 # Health
+storesNothing|Nothing is stored: {why}|Nichts wird gespeichert: {why}
+fact.feeds|Feeds|Feeds
+feedsFail|{count} fail for a day or longer|{count} scheitern seit einem Tag oder länger
+feedsFail1|1 fails for a day or longer|1 scheitert seit einem Tag oder länger
+logLines|Log|Protokoll
+noLines|The log has no lines yet.|Das Protokoll hat noch keine Zeilen.
+versionIs|MediaVault {version}|MediaVault {version}
+copyReport|Copy for a report|Für einen Bericht kopieren
+reportWords|The report has neither names nor addresses.|Der Bericht enthält weder Namen noch Adressen.
 readiness|Ready without the network?|Bereit ohne Netz?
 readyUntil|Must play|Muss spielen
 readyTitles|Which titles|Welche Titel

@@ -7,6 +7,8 @@ export const LANGUAGES = {en: 'English', de: 'Deutsch'};
 const ORDER = Object.keys(LANGUAGES);
 
 const texts = new Map([`# The frame
+isLocked|The vault is locked|Der Tresor ist gesperrt
+isLockedWords|Its keys are wiped from the memory. To open it, restart the service on the box, with its key. This page goes on as soon as it is open.|Seine Schlüssel sind aus dem Speicher gelöscht. Zum Öffnen starten Sie den Dienst auf dem Gerät neu, mit dem Schlüssel. Diese Seite macht weiter, sobald er offen ist.
 skip|Skip to the content|Zum Inhalt
 pages|Pages|Seiten
 language|Language|Sprache
@@ -51,6 +53,39 @@ never|never|nie
 loading|One moment …|Einen Moment …
 moreActs|More|Mehr
 moreRooms|More|Mehr
+# Why something failed
+why.other|It was refused.|Es wurde abgelehnt.
+why.invalidURL|The address cannot be used.|Die Adresse ist nicht brauchbar.
+why.invalidArgument|What was entered cannot be used.|Die Eingabe ist nicht brauchbar.
+why.owned|The service only reads the vault.|Der Dienst liest den Tresor nur.
+why.storage|The disk of the vault fails.|Der Datenträger des Tresors macht Fehler.
+why.diskFull|The disk is full.|Der Datenträger ist voll.
+why.quotaExceeded|The limits of the vault leave no space.|Die Grenzen des Tresors lassen keinen Platz.
+why.capacity|The limits of the vault leave no space.|Die Grenzen des Tresors lassen keinen Platz.
+why.integrity|Stored bytes are damaged: run a check.|Gespeicherte Bytes sind beschädigt: prüfen Sie den Tresor.
+why.unreachable|The origin cannot be reached.|Die Quelle ist nicht erreichbar.
+why.refused|The origin refuses it.|Die Quelle gibt es nicht her.
+why.invalidResponse|The origin’s answer cannot be used.|Die Antwort der Quelle ist nicht brauchbar.
+why.changed|It changed at its origin meanwhile.|Es hat sich inzwischen an der Quelle geändert.
+why.notHeld|It is not in the vault.|Es ist nicht im Tresor.
+why.notMedia|It is no media, but perhaps a web page.|Es ist kein Film und kein Ton, sondern vielleicht eine Webseite.
+why.followFeed|It is a feed, not media: follow it as a feed.|Es ist ein Feed: folgen Sie ihm als Feed.
+why.locked|The vault is locked.|Der Tresor ist gesperrt.
+why.closed|The service is ending.|Der Dienst wird gerade beendet.
+why.removed|It was removed meanwhile.|Es wurde inzwischen entfernt.
+why.busy|Something else is running: try again later.|Etwas anderes läuft gerade: versuchen Sie es später noch einmal.
+why.inUse|Something else still needs it, or has this name.|Etwas anderes braucht es noch, oder heißt schon so.
+why.nothingChecked|There is no such title.|Es gibt keinen solchen Titel.
+why.incomplete|Not all of it is held.|Nicht alles davon ist da.
+why.damaged|Bytes of it are damaged.|Bytes davon sind beschädigt.
+why.unopened|No key opens it.|Kein Schlüssel öffnet es.
+why.damageLeft|The last check left damage.|Die letzte Prüfung ließ Schaden zurück.
+why.unreadable|Some of it cannot be read.|Manches davon ist nicht lesbar.
+why.queued|Its download still waits.|Sein Download wartet noch.
+why.evictable|A limit may remove it.|Eine Grenze kann es entfernen.
+why.unverified|It was not checked for long.|Es wurde lange nicht geprüft.
+why.keyOperation|An operation on the keys is unfinished.|Eine Arbeit an den Schlüsseln ist nicht fertig.
+why.accessEnds|A link or a token ends before.|Ein Link oder ein Schlüsselwort endet vorher.
 # The shelf
 row.continue|Continue|Weiter
 row.episodes|Next episodes|Nächste Folgen

@@ -242,10 +242,16 @@ export function note(text, isFailure = false) {
 	setTimeout(() => element.remove(), isFailure ? 20_000 : 8000);
 }
 
+// Why something failed: the service's own sentence in English, and in other languages words for its kind.
+export function why({code, hint, detail, title} = {}) {
+	if (language() === 'en') return detail || title || '';
+	return t(['followFeed'].includes(hint) ? `why.${hint}` : hasText(`why.${code}`) ? `why.${code}` : 'why.other');
+}
+
 export function fail(error) {
 	if (error.name === 'AbortError') return;
 	if (error.name !== 'Problem' && error.name !== 'Error') console.error(error);
-	note(error.status ? t('refused', {why: error.message}) : error.message || t('notReached'), true);
+	note(error.status ? t('refused', {why: why(error.document)}) : error.message || t('notReached'), true);
 }
 
 // Asks before an act, in words of what comes of it; returns whether the act is wanted.

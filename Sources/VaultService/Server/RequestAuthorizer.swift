@@ -22,6 +22,10 @@ struct RequestAuthorizer: Sendable {
             // Only a page signs in without a credential, and another site's page must not sign its visitor in here.
             return gate.isFromOwnPage(admission.request) ? nil : ErrorAnswer.crossSitePage
         }
+        // A locked vault can check no credential. Its pages must not take that for a session that has ended.
+        if vault.isLocked, admission.route == .api(.session) {
+            return ErrorAnswer.answer(APIProblem.document(.vaultLocked))
+        }
         let credential = RequestCredential(
             authorization: request.headers[values: .authorization], target: request.head.path ?? "",
             route: admission.route, session: cookie?.secret(in: request.headers))

@@ -48,7 +48,7 @@ package final class VaultServer: Sendable {
             most: min(configuration.maxConnections, DescriptorShares.connections(of: DescriptorShares.limit ?? 0)),
             limits: configuration.connectionLimits, countedBy: metrics.connections(of: "port"),
             afterPeak: configuration.afterPeak)
-        let api = APIResponder(vault: vault, metrics: metrics, locking: configuration.locking)
+        let api = APIResponder(vault: vault, metrics: metrics, log: log.memory, locking: configuration.locking)
         self.api = api
         let responder = ServiceResponder(vault: vault, api: api, gate: try RequestGate(configuration, of: vault))
         let identity = try configuration.tls.map {

@@ -37,7 +37,7 @@ struct AdviceTests {
     @Test("Without titles, tokens or links, standard error says that there are none")
     func nothing() async throws {
         for (arguments, says) in [
-            (["list"], "the vault has no titles"), (["list", "--search", "x"], "no title matches"),
+            (["list"], "there are no titles"), (["list", "--search", "x"], "no title matches"),
             (["token", "list"], "there are no tokens"), (["links", "list"], "there are no named links"),
         ] {
             let result = try await served.lab.start(arguments).result

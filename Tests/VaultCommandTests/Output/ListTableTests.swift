@@ -48,6 +48,17 @@ struct ListTableTests {
         #expect(ListColumn.name.text(title, now: 0) == "one?[2J?two?gpj.exe")
     }
 
+    @Test("On a narrow terminal the usual table leaves columns out rather than break its lines")
+    func narrow() {
+        let row = ["aaaaaaaa", "100 %", "67.0 kB", "10m", "a long name of a film"].map { ListCell($0) }
+        for width in [24, 32, 40, 60] {
+            let text = ListTable(columns: ListColumn.usual, terminalWidth: width).text([row])
+            #expect(text.split(separator: "\n").allSatisfy { ListCell(String($0)).width <= width }, "\(width)")
+            #expect(text.hasPrefix("ID") && text.contains("a long name"), "\(width)")
+        }
+        #expect(ListTable(columns: ListColumn.usual, terminalWidth: 40).text([row]).contains("100 %"))
+    }
+
     @Test("Columns are aligned by what is seen, and cut on a terminal alone")
     func alignment() {
         let rows = [["aaaaaaaa", "5 %", "日本"], ["bbbbbbbb", "100 %", "a long name of a film"]]

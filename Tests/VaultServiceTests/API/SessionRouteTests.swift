@@ -252,6 +252,35 @@ struct SessionRouteTests {
         }
     }
 
+    @Test("A session has its browser's name until it gets another")
+    func named() async throws {
+        let test = try await TestVault()
+        try await RunningService.run(over: test, hasControl: true) { service in
+            _ = try await Self.signIn(to: service)
+            let id = try #require(service.vault.access.issued(.sessions).first?.shortID)
+            let order = #"{"id":"\#(id)","name":"Kitchen"}"#
+            #expect(try await service.control("PATCH", "/api/v1/sessions", body: order).head.status == 200)
+            let unknown = #"{"id":"00000000","name":"Kitchen"}"#
+            #expect(try await service.control("PATCH", "/api/v1/sessions", body: unknown).head.status == 404)
+            #expect(service.vault.access.issued(.sessions).map(\.name) == ["Kitchen"])
+            let listed = try await service.control("GET", "/api/v1/sessions").body
+            #expect(try JSONText.read(SessionsDocument.self, from: listed).sessions.map(\.browser) == ["Kitchen"])
+        }
+    }
+
+    @Test("A locked vault tells its pages so, and does not take it for a session that has ended")
+    func locked() async throws {
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+            _ = try await service.control("POST", "/api/v1/locks")
+            for path in ["session", "status"] {
+                let answer = try #require(
+                    await service.client().ask("GET", "/api/v1/\(path)", host: service.host))
+                #expect(answer.head.status == (path == "session" ? 503 : 401))
+                #expect(String(decoding: answer.body, as: UTF8.self).contains("locked") == (path == "session"))
+            }
+        }
+    }
+
     @Test("A link that a session creates ends with it, unless it has a name")
     func links() async throws {
         try await RunningService.run(over: try await TestVault()) { service in

@@ -40,10 +40,13 @@ struct WireForm: Sendable, CustomTestStringConvertible {
 
     private static let counts = #"{"damaged":1,"failed":2,"paused":3,"running":4,"waiting":5}"#
 
+    private static let loggedLine =
+        #"{"level":"notice","message":"a","reason":"diskFull","time":"2026-11-23T22:15:39Z"}"#
+
     private static let subscription =
         #"{"added":"2026-11-23T22:15:39Z","contentIDs":true,"every":21600,"gone":true,"id":"0a1b2c3d","keep":true,"#
         + #""lastRun":"2026-11-23T22:16:39Z","list":"b","movedTo":"https://b.example/feed","name":"a","newest":3,"nextRun":"2026-11-24T04:16:39Z","#
-        + #""problem":"no","titles":4,"url":"https://a.example/feed"}"#
+        + #""problem":"no","problemCode":"refused","titles":4,"url":"https://a.example/feed"}"#
 
     private static let source =
         #"{"anyType":true,"audio":"en","contentIDs":true,"every":21600,"keep":true,"list":"b","name":"a","newest":3,"#
@@ -247,6 +250,7 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(
             HistoryDocument.self, "History",
             #"{"every":15,"samples":[{"downloads":1,"fetched":2,"held":3,"playbacks":4,"served":5,"time":\#(time)}]}"#),
+        WireForm(LogDocument.self, "Log", #"{"lines":[\#(loggedLine)],"version":"1"}"#),
         WireForm(
             PlaybacksDocument.self, "Playbacks",
             #"{"playbacks":[{"began":\#(time),"holder":"viewer","holderName":"a","id":"k3v7q2ma","last":\#(time),"#
@@ -335,6 +339,7 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(NameDetails.self, "NameDetails", #"{"name":"b"}"#),
         WireForm(
             ViewerOrder.self, "ViewerOrder", #"{"name":"a","pin":"2468","sharesAll":true}"#, minimal: #"{"name":"a"}"#),
+        WireForm(SessionNaming.self, "SessionNaming", #"{"id":"0a1b2c3d","name":"a"}"#),
         WireForm(
             ViewerChange.self, "ViewerChange",
             #"{"hasPIN":false,"id":"\#(vault)","name":"a","pin":"2468","sharesAll":true,"unlock":true}"#,
@@ -389,6 +394,9 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             DownloadProgress.self, "DownloadProgress",
             #"{"held":1,"manifest":"hls","resources":{"held":1,"total":2},"total":2,"type":"text/html"}"#,
             minimal: #"{"held":1}"#),
+        WireForm(
+            LoggedLineDocument.self, "LoggedLine", loggedLine,
+            minimal: #"{"level":"notice","message":"a","reason":null,"time":"2026-11-23T22:15:39Z"}"#),
         WireForm(
             VerifyProgress.self, "VerificationProgress",
             #"{"bytesOpened":1,"bytesTotal":2,"damage":3,"segments":4,"segmentsTotal":5}"#),

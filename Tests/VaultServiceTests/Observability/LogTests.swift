@@ -1,4 +1,5 @@
 import Logging
+import MediaVault
 import OriginTestSupport
 import Testing
 import VaultModel
@@ -45,6 +46,20 @@ struct LogTests {
         #expect(lines.allSatisfy { !$0.text.contains("hb.request.id") })
         let loud = lines.filter { $0.level > .info }.map(\.text)
         #expect(loud.allSatisfy { $0.hasPrefix("the vault was unlocked") }, "\(loud)")
+    }
+
+    @Test("The owner gets the last events of the log with their reasons, and no field that may have a name or address")
+    func lastEvents() async throws {
+        let logger = LogRecorder().logger
+        try await RunningService.run(over: try await TestVault(), hasControl: true, logger: logger) { service in
+            _ = try await service.control("POST", "/api/v1/viewers", body: #"{"name":"Secret"}"#)
+            _ = try await service.control("POST", "/api/v1/sessions", body: #"{"ticket":"secret"}"#)
+            let answer = try await service.control("GET", "/api/v1/log")
+            let text = String(decoding: answer.body, as: UTF8.self)
+            #expect(answer.head.status == 200 && text.contains(Vault.version))
+            #expect(text.contains("the vault was unlocked"))
+            #expect(!text.lowercased().contains("secret") && !text.contains(service.folder))
+        }
     }
 
     @Test("A title over the quota plays whole; its answers report it, and the log has one warning and one all-clear")
