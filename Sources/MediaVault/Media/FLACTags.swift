@@ -21,7 +21,7 @@ struct FLACTags {
             let body = position + 4
             switch head[0] & 0x7F {
             case 0: tags.duration = Information(try media.read(body, min(size, 18))[...])?.duration ?? tags.duration
-            case 4: VorbisComments(try media.read(body, min(size, Self.maxCommentBytes))[...])?.read(into: &tags)
+            case 4: VorbisComments(try media.front.read(body, min(size, Self.maxCommentBytes))[...])?.read(into: &tags)
             default: break
             }
             guard head[0] & 0x80 == 0 else { return }

@@ -1,3 +1,5 @@
+import VaultModel
+
 /// What an ID3 tag states about the media (ID3v2.2 to 2.4, and the chapter frames of the ID3v2 Chapter Frame Addendum).
 struct ID3Tags {
     private let tag: ID3Tag
@@ -20,7 +22,7 @@ struct ID3Tags {
     /// Takes what the tag states.
     func read(into tags: inout MediaTags) {
         var texts: [String: String] = [:]
-        for frame in tag.prefix(Self.maxFrames) {
+        for frame in tag.prefix(Self.maxFrames) where frame.isWhole {
             let id = String(decoding: frame.id, as: UTF8.self)
             if let name = Self.names[id] {
                 texts[name] = texts[name] ?? frame.content(upTo: MediaTags.maxTextBytes).flatMap(Self.text)

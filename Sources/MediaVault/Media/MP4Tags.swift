@@ -1,5 +1,6 @@
-/// What MP4 and QuickTime media state about themselves: the items of `moov/udta/meta/ilst`, the length of the movie, the
-/// language of its sound, and chapters (a text track that another track refers to, or else a `chpl` box).
+/// What MP4 and QuickTime media state about themselves: the items of `moov/udta/meta/ilst`, or of `moov/udta`, the length
+/// of the movie, the language of its sound, and chapters (a text track that another track refers to, or else a `chpl`
+/// box).
 struct MP4Tags {
     private let media: MediaBytes
 
@@ -15,31 +16,47 @@ struct MP4Tags {
     func read(into tags: inout MediaTags) throws {
         guard let movie = try media.box("moov") else { return }
         tags.duration = try duration(movie)
-        if let list = try media.box(["udta", "meta", "ilst"], in: movie) { try readItems(list, into: &tags) }
+        var texts: [String: String] = [:]
+        defer { tags.take(texts) }
+        if let user = try media.box(["udta"], in: movie) { try readTexts(user, into: &texts) }
+        if let list = try media.box(["udta", "meta", "ilst"], in: movie) { try readItems(list, &texts, into: &tags) }
         let tracks = try media.boxes(in: movie).filter { $0.type == "trak" }.map { try MP4Track($0, in: media) }
         tags.language = tracks.lazy.filter { $0.kind == "soun" }.compactMap(\.language).first
         try readChapters(tracks, into: &tags)
         if tags.chapters.isEmpty { try readChapterList(movie, into: &tags) }
     }
 
-    /// Returns how long the movie plays. If its parts were written one by one, `mehd` states it.
+    /// Returns how long the movie plays. If its parts were written one by one, `mehd` or an index of the parts states it.
     private func duration(_ movie: MediaBytes.Box) throws -> Int64? {
         guard let header = try media.box(["mvhd"], in: movie), let times = try MP4Times(header, in: media) else {
             return nil
         }
-        guard times.duration == nil, let parts = try media.box(["mvex", "mehd"], in: movie) else {
-            return times.duration
-        }
-        let content = try media.content(of: parts, upTo: 12)
-        guard content.count >= (content.first == 1 ? 12 : 8) else { return nil }
-        return times.milliseconds(MediaBytes.number(content[4..<(content[0] == 1 ? 12 : 8)]))
-            .flatMap(MediaTags.duration)
+        if let duration = times.duration { return duration }
+        guard let parts = try media.box(["mvex"], in: movie) else { return nil }
+        let content = try media.box(["mehd"], in: parts).map { try media.content(of: $0, upTo: 12) } ?? []
+        let stated = MediaBytes.number(content.dropFirst(4).prefix(content.first == 1 ? 8 : 4))
+        return try times.milliseconds(stated).flatMap(MediaTags.duration) ?? indexedDuration()
+    }
+
+    /// Returns how long the parts play that the first index lists (`sidx`).
+    private func indexedDuration() throws -> Int64? {
+        guard let index = try media.box("sidx") else { return nil }
+        let content = try media.content(of: index, upTo: 64 << 10)
+        // A version and flags, a track, units per second, two numbers of 32 bits, or of 64 in version 1, and a count.
+        let start = content.first == 1 ? 32 : 24
+        guard content.count > start else { return nil }
+        let count = Int(MediaBytes.number(content[start - 2..<start]))
+        // Each row has a size, a duration, and flags.
+        let rows = stride(from: start, to: min(start + 12 * count, content.count - 11), by: 12)
+        let units = rows.reduce(0.0) { $0 + Double(MediaBytes.number(content[$1 + 4..<$1 + 8])) }
+        return MediaTags.duration(units, perSecond: Double(MediaBytes.number(content[8..<12])))
     }
 
     // MARK: Items
 
-    private func readItems(_ list: MediaBytes.Box, into tags: inout MediaTags) throws {
-        var texts: [String: String] = [:]
+    private func readItems(
+        _ list: MediaBytes.Box, _ texts: inout [String: String], into tags: inout MediaTags
+    ) throws {
         for item in try media.boxes(in: list) {
             guard let data = try media.box(["data"], in: item) else { continue }
             // Four bytes of type and four of locale come before the value.
@@ -61,7 +78,16 @@ struct MP4Tags {
             default: break
             }
         }
-        tags.take(texts)
+    }
+
+    /// Reads the texts of QuickTime, which have no boxes around them: two bytes of length and two of language come
+    /// before each.
+    private func readTexts(_ user: MediaBytes.Box, into texts: inout [String: String]) throws {
+        for box in try media.boxes(in: user) {
+            guard let name = Self.names[box.type] else { continue }
+            let bytes = try media.content(of: box, upTo: MediaTags.maxTextBytes + 4)
+            texts[name] = MediaTags.text(bytes.dropFirst(4).prefix(Int(MediaBytes.number(bytes.prefix(2)))))
+        }
     }
 
     // MARK: Chapters

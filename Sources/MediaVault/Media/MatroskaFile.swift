@@ -119,8 +119,9 @@ struct MatroskaFile {
     /// Returns a number; nil if it is negative, or too large.
     func integer(_ element: Element) throws -> Int64? {
         guard element.body.length <= 8 else { return nil }
-        let number = MediaBytes.number(try media.read(element.body.lowerBound, Int(element.body.length))[...])
-        return number >= 0 ? number : nil
+        let bytes = try media.read(element.body.lowerBound, Int(element.body.length))
+        let number = MediaBytes.number(bytes[...])
+        return bytes.count == Int(element.body.length) && number >= 0 ? number : nil
     }
 
     /// Returns a number with a fraction; nil if it does not have four or eight bytes.
@@ -128,8 +129,11 @@ struct MatroskaFile {
         guard element.body.length == 4 || element.body.length == 8 else { return nil }
         let bytes = try media.read(element.body.lowerBound, Int(element.body.length))
         let pattern = UInt64(bitPattern: MediaBytes.number(bytes[...]))
-        return bytes.count == 4
-            ? Double(Float(bitPattern: UInt32(truncatingIfNeeded: pattern))) : Double(bitPattern: pattern)
+        switch bytes.count {
+        case 4: return Double(Float(bitPattern: UInt32(truncatingIfNeeded: pattern)))
+        case 8: return Double(bitPattern: pattern)
+        default: return nil
+        }
     }
 
     /// Returns a text, up to its first zero byte (RFC 8794 §7.4).

@@ -1,3 +1,5 @@
+import VaultModel
+
 /// What Matroska and WebM state about themselves (RFC 9559): the segment's information, tags, tracks and chapters.
 ///
 /// The elements before the first cluster are read, and those that the seek head names.
@@ -97,6 +99,7 @@ struct MatroskaTags {
 
     private mutating func readTags(_ part: Element, into tags: inout MediaTags) throws {
         var levels: [Int64: [String: String]] = [:]
+        defer { Self.take(levels, into: &tags) }
         for tag in try file.children(of: part) where tag.id == ID.tag {
             let targets = try file.child(ID.targets, of: tag).map { try file.children(of: $0) } ?? []
             // A tag may be about one track, chapter or attachment only.
@@ -110,7 +113,6 @@ struct MatroskaTags {
                 levels[level, default: [:]][name] = try file.child(ID.tagString, of: simple).flatMap(file.text)
             }
         }
-        Self.take(levels, into: &tags)
     }
 
     /// Takes what the levels state: at the level of the whole, the number and the title are those of an episode if there

@@ -69,6 +69,21 @@ struct MediaBytes {
         try read(box.body.lowerBound, Int(min(box.body.length, Int64(limit))))
     }
 
+    /// The same media, of which a long read returns less if not all of it is held: its first half, quarter, and so on.
+    var front: MediaBytes {
+        MediaBytes(length: length) { position, count in
+            var count = count
+            while count > 1024 {
+                do {
+                    return try read(position, count)
+                } catch let error as VaultError where error.code == .notHeld {
+                    count /= 2
+                }
+            }
+            return try read(position, count)
+        }
+    }
+
     private static func type(_ bytes: ArraySlice<UInt8>) -> String {
         String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }

@@ -9,7 +9,11 @@ struct MediaDescription {
 
     init(_ media: MediaBytes) throws {
         tags = try MediaTags(of: media)
-        hasPicture = try MediaPicture(media).find() != nil
+        do {
+            hasPicture = try MediaPicture(media).find() != nil
+        } catch let error as VaultError where error.code == .notHeld {
+            hasPicture = false
+        }
     }
 
     /// The name stated in the media; nil if there is none.

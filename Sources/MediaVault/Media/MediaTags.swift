@@ -47,7 +47,7 @@ struct MediaTags: Hashable, Codable, Sendable {
 
     private mutating func read(_ media: MediaBytes) throws {
         var start: Int64 = 0
-        if let tag = try ID3Tag(of: media, upTo: ID3Tags.maxBytes) {
+        if let tag = try ID3Tag(of: media.front, upTo: ID3Tags.maxBytes) {
             ID3Tags(tag).read(into: &self)
             start = tag.byteCount
         }
@@ -108,11 +108,8 @@ struct MediaTags: Hashable, Codable, Sendable {
 
     /// Returns a language; nil if the text has no form of one, or says that the language is undetermined.
     static func language(_ text: String) -> String? {
-        let isTag = text.utf8.allSatisfy { byte in
-            byte == UInt8(ascii: "-") || Character(Unicode.Scalar(byte)).isLetter
-                || Character(Unicode.Scalar(byte)).isWholeNumber
-        }
-        return isTag && (2...35).contains(text.utf8.count) && text.lowercased() != "und" ? text : nil
+        let isTag = text.allSatisfy { $0 == "-" || $0.isASCII && ($0.isLetter || $0.isWholeNumber) }
+        return isTag && (2...35).contains(text.count) && text.lowercased() != "und" ? text : nil
     }
 
     /// Returns a duration; nil if it is not positive, or longer than a year.
@@ -122,7 +119,7 @@ struct MediaTags: Hashable, Codable, Sendable {
 
     /// Returns the duration of a number of units; nil if it is not positive, is no number, or is longer than a year.
     static func duration(_ units: Double, perSecond scale: Double) -> Int64? {
-        let milliseconds = units / scale * 1000
+        let milliseconds = (units / scale * 1000).rounded()
         return milliseconds >= 1 && milliseconds <= Double(maxDuration) ? Int64(milliseconds) : nil
     }
 }

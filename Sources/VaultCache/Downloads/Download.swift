@@ -25,7 +25,7 @@ public struct DownloadOptions: Hashable, Sendable {
     public static let titleConnections = 6
 
     /// The maximum length of a title's name, in characters.
-    public static let maxNameLength = 200
+    public static let maxNameLength = MediaName.maxLength
 
     /// Creates options. The defaults set no rate limit and fetch whole titles; values out of bounds are clamped.
     public init(

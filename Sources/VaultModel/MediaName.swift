@@ -1,17 +1,16 @@
-import VaultCache
-
-/// The form in which the vault stores names, whoever gave them.
-enum MediaName {
-    /// The maximum length of a name in bytes.
-    private static let maxBytes = 4 * DownloadOptions.maxNameLength
+/// The form in which the vault stores names of titles, of chapters, and of those who made them, whoever stated them.
+package enum MediaName {
+    /// The maximum number of characters.
+    package static let maxLength = 200
+    /// The maximum number of bytes: a character may have any number of combining accents.
+    private static let maxBytes = 4 * maxLength
 
     /// Returns a name as one line, without control characters, and without those that turn the direction of the text
     /// around them; nil if nothing is left.
-    static func cleaned(_ name: String) -> String? {
+    package static func cleaned(_ name: String) -> String? {
         let scalars = name.unicodeScalars.lazy.filter { !turnsDirection($0) }.map { endsWord($0) ? " " : $0 }
         let text = String(String.UnicodeScalarView(scalars)).split(separator: " ").joined(separator: " ")
-        var kept = text.prefix(DownloadOptions.maxNameLength)
-        // A character may have any number of combining accents, so the bytes are limited, too.
+        var kept = text.prefix(maxLength)
         while kept.utf8.count > maxBytes { kept = kept.dropLast() }
         return kept.isEmpty ? nil : String(kept)
     }
