@@ -158,7 +158,9 @@ let package = Package(
             resources: [.copy("Vectors")], swiftSettings: testSettings),
         .testTarget(
             name: "VaultStorageTests",
-            dependencies: ["SeededRandom", "VaultStorage", "VaultCrypto", "VaultModel", "VaultTestSupport", grdb],
+            dependencies: [
+                "SeededRandom", "VaultStorage", "VaultCrypto", "VaultModel", "VaultTestSupport", grdb, sqlite,
+            ],
             swiftSettings: testSettings),
         .testTarget(
             name: "VaultFetchTests",

@@ -100,6 +100,12 @@ public struct Titles: Sendable {
         return reference
     }
 
+    /// Runs work that looks up many titles on one of the threads for blocking calls, so that it does not change threads
+    /// for each of them.
+    package func onOneThread<Result>(_ work: () async throws -> Result) async rethrows -> Result {
+        try await withTaskExecutorPreference(pool, operation: work)
+    }
+
     private func reference(storedAs id: TitleID) async throws -> MediaReference {
         let names = names
         return try await pool.run { try names.reference(storedAs: id) }

@@ -185,10 +185,15 @@ extension Vault {
             return try IndexRebuild(at: place.folder, keyring: keyring, evenIfSound: evenIfSound)
         }
         do {
-            for byte in IndexRebuild.bytes {
-                try Task.checkCancellation()
-                await progress(Double(byte) / Double(IndexRebuild.bytes.count))
-                try await pool.run { try rebuild.adopt(byte) }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for byte in IndexRebuild.bytes {
+                    // While the disk syncs the files of some folders, others are checked.
+                    if byte >= IndexRebuild.width { try await group.next() }
+                    try Task.checkCancellation()
+                    await progress(Double(byte) / Double(IndexRebuild.bytes.count))
+                    group.addTask { try await pool.run { try rebuild.adopt(byte) } }
+                }
+                try await group.waitForAll()
             }
             let counts = try await pool.run { try rebuild.finish() }
             await progress(1)

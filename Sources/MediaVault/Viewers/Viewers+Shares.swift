@@ -58,10 +58,11 @@ extension Viewers {
     ) throws -> [ResourceID: TitleShare] {
         guard viewer.map({ self.viewer($0) != nil }) ?? true else { throw Self.unknown }
         let (everyone, known) = state.withLock { (Set($0.viewers.keys), $0.shares) }
-        let chosen = viewer.map { [$0] } ?? everyone
+        let (chosen, titles) = (viewer.map { [$0] } ?? everyone, Set(titles))
+        let found = try resources(of: titles.filter { known[$0] == nil })
         var changed: [ResourceID: TitleShare] = [:]
-        for title in Set(titles) {
-            let resource = try known[title]?.resource ?? resource(of: title)
+        for title in titles {
+            guard let resource = known[title]?.resource ?? found[title] else { continue }
             let before = known[title]?.viewers ?? []
             let after = isShared ? before.union(chosen) : before.subtracting(chosen)
             if after != before { changed[resource] = TitleShare(title: title, viewers: after) }
@@ -82,12 +83,20 @@ extension Viewers {
         }
     }
 
-    private func resource(of title: TitleID) throws -> ResourceID {
-        let found = try store.index.titleIDs.resources(title)
-        guard found.count == 1, found[0].place == nil else {
-            throw VaultError(.notHeld, "the vault has no title with the id \(title); list the titles")
+    /// Returns the resources of titles. Their rows are read a page at a time.
+    private func resources(of titles: Set<TitleID>) throws -> [TitleID: ResourceID] {
+        let titles = Array(titles)
+        var resources: [TitleID: ResourceID] = [:]
+        for first in stride(from: 0, to: titles.count, by: Self.pageSize) {
+            let page = Set(titles[first..<min(first + Self.pageSize, titles.count)])
+            for (title, found) in try store.index.titleIDs.resources(page) {
+                guard found.count == 1, found[0].place == nil else {
+                    throw VaultError(.notHeld, "the vault has no title with the id \(title); list the titles")
+                }
+                resources[title] = found[0].id
+            }
         }
-        return found[0].id
+        return resources
     }
 
     /// Returns whether a title is shared with a viewer.

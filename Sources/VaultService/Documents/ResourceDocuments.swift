@@ -198,9 +198,11 @@ package struct ReferenceDocument: Codable, Hashable, Sendable {
 extension [ReferenceDocument] {
     /// - Throws: as ``ReferenceDocument/reference(in:)``.
     func references(in vault: Vault) async throws -> [MediaReference] {
-        var references: [MediaReference] = []
-        for document in self { references.append(try await document.reference(in: vault)) }
-        return references
+        try await vault.titles.onOneThread {
+            var references: [MediaReference] = []
+            for document in self { references.append(try await document.reference(in: vault)) }
+            return references
+        }
     }
 }
 

@@ -4,9 +4,8 @@ import VaultModel
 // Playback links.
 extension LocalVault {
     package func createLinks(to references: [MediaReference], _ details: LinkDetails) async throws -> LinkDocument {
-        var known: [MediaReference] = []
-        // A caller that has the list of titles may pass a reference that has only an id.
-        for reference in references { known.append(try await ReferenceDocument(reference).reference(in: vault)) }
+        // A caller that has the list of titles may pass references that have only an id.
+        let known = try await references.map { ReferenceDocument($0) }.references(in: vault)
         return try await createLinks(to: known, details, endingWith: nil, by: nil)
     }
 
@@ -33,9 +32,12 @@ extension LocalVault {
             return LinkDocument(paths: issued.paths, expires: issued.grant.expires, issued.grant)
         }
         let end = try expiry.endOfUnnamed(now: now)
-        var paths: [String] = []
-        for reference in references {
-            paths.append(try await vault.access.playbackPath(for: reference, expires: end, endingWith: access))
+        let paths = try await vault.titles.onOneThread {
+            var paths: [String] = []
+            for reference in references {
+                paths.append(try await vault.access.playbackPath(for: reference, expires: end, endingWith: access))
+            }
+            return paths
         }
         return LinkDocument(paths: paths, expires: end)
     }

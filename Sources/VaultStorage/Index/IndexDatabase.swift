@@ -163,9 +163,15 @@ final class IndexDatabase: Sendable {
 
     // MARK: Work
 
+    /// Runs work that reads. The transaction is rolled back, so that nothing stays of what the work writes by mistake.
+    ///
+    /// GRDB's own `read` would set a pragma before and after the work, and SQLite compiles every statement of the
+    /// connection again after that.
     func read<Result>(_ body: (Database) throws -> Result) throws -> Result {
         try checkOpen()
-        return try IndexError.translating { try queue.read(body) }
+        return try IndexError.translating {
+            try queue.unsafeRead { db in try Self.transaction(db, .deferred, ending: .rollback, body) }
+        }
     }
 
     func write<Result>(_ body: (Database) throws -> Result) throws -> Result {
@@ -196,7 +202,7 @@ final class IndexDatabase: Sendable {
         try catchUp()
         return try withoutTransaction { db in
             try db.execute(sql: "PRAGMA synchronous = NORMAL")
-            let result = Swift.Result { try Self.transaction(db, body) }
+            let result = Swift.Result { try Self.transaction(db, .immediate, ending: .commit, body) }
             try db.execute(sql: "PRAGMA synchronous = FULL")
             return try result.get()
         }
@@ -215,11 +221,14 @@ final class IndexDatabase: Sendable {
         guard isOpen.load(ordering: .relaxed) else { throw VaultError.vaultClosed }
     }
 
-    private static func transaction<Result>(_ db: Database, _ body: (Database) throws -> Result) throws -> Result {
+    private static func transaction<Result>(
+        _ db: Database, _ kind: Database.TransactionKind, ending completion: Database.TransactionCompletion,
+        _ body: (Database) throws -> Result
+    ) throws -> Result {
         var result: Result?
-        try db.inTransaction(.immediate) {
+        try db.inTransaction(kind) {
             result = try body(db)
-            return .commit
+            return completion
         }
         guard let result else { throw IndexError.damaged }
         return result

@@ -198,8 +198,9 @@ struct SealedTable: Sendable {
         // The table may be missing, because the disk may have had no space for it when the owner opened the vault.
         if try !exists(db) { try db.execute(sql: IndexSchema.ifAbsent(statement)) }
         let sealed = try seal(members, of: id, keys)
-        if isSecret, try Bool.fetchOne(db, sql: "SELECT 1 FROM \(name) WHERE \(isRow)", arguments: [id.data]) != nil {
-            try PendingErasure.record(db)
+        if isSecret {
+            let former = try db.cachedStatement(sql: "SELECT 1 FROM \(name) WHERE \(isRow)")
+            if try Bool.fetchOne(former, arguments: [id.data]) != nil { try PendingErasure.record(db) }
         }
         // The table has no other row, and finding this row by its key would read it, however large it is.
         if maxCount == 1 { try db.execute(sql: "DELETE FROM \(name)") }

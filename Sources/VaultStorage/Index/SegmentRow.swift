@@ -112,8 +112,7 @@ struct SegmentRow: Sendable {
         _ segment: SegmentDescription, badBlocks: Set<Int>, now: Int64, _ db: Database
     ) throws {
         try delete(segment.id, db)
-        try db.execute(
-            sql: "INSERT INTO segment VALUES (?, ?, ?, ?, ?, ?, 'closed', ?)",
+        try db.cachedStatement(sql: "INSERT INTO segment VALUES (?, ?, ?, ?, ?, ?, 'closed', ?)").execute(
             arguments: [
                 segment.id.data, segment.representation.data, segment.keyNumber, segment.blockSize,
                 segment.start, segment.length, PlainColumn.hour(of: now),
@@ -136,7 +135,7 @@ struct SegmentRow: Sendable {
     /// Deletes a segment's row. Returns false if there was none.
     @discardableResult
     static func delete(_ id: SegmentID, _ db: Database) throws -> Bool {
-        try db.execute(sql: "DELETE FROM segment WHERE id = ?", arguments: [id.data])
+        try db.cachedStatement(sql: "DELETE FROM segment WHERE id = ?").execute(arguments: [id.data])
         return db.changesCount > 0
     }
 }
@@ -180,7 +179,8 @@ enum BadBlocks {
 /// The rows of `doomed`: segments that no longer have a row of their own, but whose files are yet to be removed.
 enum PendingDeletion {
     static func contains(_ id: SegmentID, _ db: Database) throws -> Bool {
-        try Bool.fetchOne(db, sql: "SELECT 1 FROM doomed WHERE segment = ?", arguments: [id.data]) ?? false
+        let statement = try db.cachedStatement(sql: "SELECT 1 FROM doomed WHERE segment = ?")
+        return try Bool.fetchOne(statement, arguments: [id.data]) ?? false
     }
 
     /// Returns the page of ids that follows a given id, in ascending order.

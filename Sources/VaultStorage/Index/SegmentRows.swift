@@ -48,12 +48,12 @@ package struct SegmentRows {
     /// Returns the disk space, in bytes, that the files of all segments, or of one, take according to their rows.
     package func fileBytes(of segment: SegmentID? = nil) throws -> Int64 {
         try index.read { db in
-            let total = try Double.fetchOne(
-                db,
+            let statement = try db.cachedStatement(
                 sql: """
                     SELECT total(\(Self.diskBytes)) FROM segment
                     WHERE \(PlainColumn.isSegment) \(segment == nil ? "" : "AND id = ?")
-                    """, arguments: segment.map { [$0.data] } ?? [])
+                    """)
+            let total = try Double.fetchOne(statement, arguments: segment.map { [$0.data] } ?? [])
             // The sum is exact up to 2^53. If a damaged row makes it unrepresentable, it counts as 0.
             return Int64(exactly: (total ?? 0).rounded()) ?? 0
         }

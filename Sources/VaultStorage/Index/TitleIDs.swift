@@ -25,11 +25,23 @@ package struct TitleIDs {
     /// forged.
     ///
     /// Parts of titles are returned only if nothing else has the id. Rows that do not open are left out.
-    package func resources(_ id: TitleID) throws -> [StoredResource] {
-        let candidates = try index.read { db in try Self.candidates(id, db) } + keptIDs(index.locator)[id, default: []]
-        let found = try Set(candidates).compactMap { candidate in
-            try sealedResource(candidate).flatMap { try index.resources.openIfSound($0) }
-        }.filter { $0.titleID == id }
+    package func resources(_ id: TitleID) throws -> [StoredResource] { try resources([id])[id] ?? [] }
+
+    /// Returns the resources with each of several title ids, as ``resources(_:)-(TitleID)`` does. Their rows are read
+    /// together.
+    package func resources(_ ids: Set<TitleID>) throws -> [TitleID: [StoredResource]] {
+        let kept = try keptIDs(index.locator)
+        let sealed = try index.read { db in
+            try ids.map { id in
+                let candidates = try Set(Self.candidates(id, db) + kept[id, default: []])
+                return (id, try candidates.compactMap { try Self.sealedResource($0, db) })
+            }
+        }
+        return try Dictionary(uniqueKeysWithValues: sealed.map { id, rows in (id, try titles(in: rows, with: id)) })
+    }
+
+    private func titles(in rows: [SealedResource], with id: TitleID) throws -> [StoredResource] {
+        let found = try rows.compactMap { try index.resources.openIfSound($0) }.filter { $0.titleID == id }
         let titles = found.filter { $0.metadata.title != nil || $0.metadata.partOf.isEmpty }
         return titles.isEmpty ? found : titles
     }
@@ -42,14 +54,13 @@ package struct TitleIDs {
     /// Returns the resources whose resource id begins with a title id.
     private static func candidates(_ id: TitleID, _ db: Database) throws -> [ResourceID] {
         let (first, end) = id.resources
-        return try Data.fetchAll(
-            db, sql: "SELECT id FROM resource WHERE id >= ?1 AND (id < ?2 OR ?2 IS NULL)",
-            arguments: [first.data, end?.data]
-        ).compactMap { ResourceID($0) }
+        let statement = try db.cachedStatement(
+            sql: "SELECT id FROM resource WHERE id >= ?1 AND (id < ?2 OR ?2 IS NULL)")
+        return try Data.fetchAll(statement, arguments: [first.data, end?.data]).compactMap { ResourceID($0) }
     }
 
-    private func sealedResource(_ id: ResourceID) throws -> SealedResource? {
-        try index.read { db in try ResourceRow.fetch(id, db).flatMap { try SealedResource.fetch([$0], db).first } }
+    private static func sealedResource(_ id: ResourceID, _ db: Database) throws -> SealedResource? {
+        try ResourceRow.fetch(id, db).flatMap { try SealedResource.fetch([$0], db).first }
     }
 
     /// Returns the resources that keep a title id. The first call for a locator opens all resources.

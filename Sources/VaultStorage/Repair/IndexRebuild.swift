@@ -46,6 +46,9 @@ package final class IndexRebuild: Sendable {
     /// The possible first bytes of segment ids. ``adopt(_:)`` must be called for each of them.
     package static let bytes = UInt8.min...UInt8.max
 
+    /// The number of calls of ``adopt(_:)`` that make good use of a disk at the same time.
+    package static let width: UInt8 = 8
+
     /// Takes the vault's lock and creates a new index from the rows of the existing one and of the backup.
     ///
     /// - Parameter evenIfSound: whether to continue even if the existing index is sound.

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import GRDBSQLite
 import SeededRandom
 import Testing
 import VaultModel
@@ -26,6 +27,19 @@ struct IndexConnectionTests {
         // A write uses the same connection and must not change its settings.
         _ = try store.addMedia("film", length: 1)
         #expect(try pragma("synchronous") == "2")
+    }
+
+    @Test("A statement stays compiled from one read of an owner to the next")
+    func compiledOnce() throws {
+        let store = try TemporaryVault().open()
+        for _ in 0..<3 {
+            let compilations = try store.index.read { db in
+                let statement = try db.cachedStatement(sql: "SELECT count(*) FROM resource WHERE id > ?")
+                #expect(try Int.fetchOne(statement, arguments: [Data()]) == 0)
+                return unsafe sqlite3_stmt_status(statement.sqliteStatement, SQLITE_STMTSTATUS_REPREPARE, 0)
+            }
+            #expect(compilations == 0)
+        }
     }
 
     @Test("GRDB alone sets synchronous to NORMAL, after it prepares the database")
