@@ -67,7 +67,7 @@ struct APIResponder: Sendable {
         guard !vault.vault.isDestroyed || route == .openAPI else { throw VaultError.vaultDestroyed }
         guard !vault.vault.isLocked || [.locks, .openAPI].contains(route) else { throw VaultError.vaultLocked }
         if let viewer = context.viewer {
-            let responder = ViewerResponder(titles: SharedTitles(vault: vault.vault, viewer: viewer))
+            let responder = ViewerResponder(titles: SharedTitles(vault: vault.vault, viewer: viewer, kept: vault.kept))
             if let response = try await responder.respond(to: asked, request, context) { return response }
         }
         if let operation = Operations.find(asked.endpoint) {

@@ -5,6 +5,8 @@ import VaultModel
 /// A vault that this process has open. To change the vault, the process must be its owner.
 package struct LocalVault: VaultClient {
     package let vault: Vault
+    /// The titles between two pages of a sorted list.
+    let kept = KeptListing()
 
     private static let pageSize = 128
     private static let maxPageSize = 1000
@@ -28,10 +30,10 @@ package struct LocalVault: VaultClient {
     func resources(after cursor: String?, limit: Int?, _ selection: ListSelection) async throws -> PageDocument {
         guard !selection.isAll else { return try await resources(after: cursor, limit: limit) }
         let (cursor, limit) = (try cursor.map { try Self.read($0, ListCursor.init) }, try Self.checked(limit))
-        var all: [ListedDocument] = []
-        let damaged = try await resources { all.append($0) }
-        let page = try selection.page(of: all, at: Timestamp(seconds: vault.now), after: cursor, limit: limit)
-        return PageDocument(resources: page.titles, damaged: cursor == nil ? damaged : 0, next: page.next?.description)
+        let all = try await kept.titles(of: vault, isFirst: cursor == nil)
+        let page = try selection.page(
+            of: all.titles.map(ListedDocument.init), at: Timestamp(seconds: vault.now), after: cursor, limit: limit)
+        return PageDocument(resources: page.titles, damaged: all.damaged, next: page.next?.description)
     }
 
     package func resources(after cursor: String?, limit: Int?) async throws -> PageDocument {
@@ -147,7 +149,10 @@ extension LocalVault {
         try await vault.titles.setCover(picture, ofQueued: title)
     }
 
-    package func lock() async throws { await vault.lock() }
+    package func lock() async throws {
+        kept.forget()
+        await vault.lock()
+    }
 
     package func rotateRoot(unlockedBy keys: [SlotKey], droppingOtherSlots: Bool) async throws -> KeysDocument {
         try await Operations.Keys.rotateRoot(

@@ -7,6 +7,8 @@ import VaultModel
 struct SharedTitles: Sendable {
     let vault: Vault
     let viewer: ViewerID
+    /// The titles between two pages of a list.
+    var kept = KeptListing()
 
     /// The error for a title that the vault does not have, or that is not shared. Both get the same error.
     static let unknown = VaultError(.notHeld, "there is no such title; list the titles")
@@ -27,7 +29,11 @@ struct SharedTitles: Sendable {
     func page(after cursor: String?, limit: Int?, _ selection: ListSelection) async throws -> ViewedPageDocument {
         let limit = try LocalVault.checked(limit)
         let cursor = try cursor.map { try LocalVault.read($0, ListCursor.init) }
-        let titles = try await vault.viewers.summaries(sharedWith: viewer)
+        let sharesAll = vault.viewers.titles(sharedWith: viewer) == nil
+        let titles =
+            sharesAll
+            ? try await kept.titles(of: vault, isFirst: cursor == nil).titles
+            : try await vault.viewers.summaries(sharedWith: viewer)
         let byID = Dictionary(titles.compactMap { title in title.id.map { ($0, title) } }) { first, _ in first }
         // The selection does not see URLs, so that neither a search nor an order can reveal their content.
         let page = try selection.page(

@@ -6,7 +6,7 @@ import {positions} from './positions.js';
 import {rows} from './rows.js';
 import {chooser, choice, fail, h, many, nothing, remember, t, waiting} from './ui.js';
 
-const FIRST_PAGE = 100, PAGE = 500;  // titles
+const FIRST_PAGE = 100, PAGE = 1000;  // titles
 const LEAST_WIDTH = 10;  // of a card, in rem
 const WORDS = 5.4;  // below its poster, in rem
 const RELOAD_AFTER = 3000;  // milliseconds after titles came or went

@@ -159,6 +159,32 @@ struct ResourceRouteTests {
         }
     }
 
+    @Test("A page of a sorted list shows what has changed since the page before it")
+    func changedBetweenPages() async throws {
+        try await serving { service, origin in
+            let vault = service.vault
+            for name in ["a", "c", "d", "f"] { try await fetch("\(name).mp4", 100, from: origin, into: vault) }
+            func page(after next: String?) async throws -> PageDocument {
+                try await list(service, "sort=name&limit=1" + (next.map { "&after=\($0)" } ?? ""))
+            }
+            let first = try await page(after: nil)
+            #expect(first.resources.map(\.url) == ["\(origin.url("/a.mp4"))"])
+            try await fetch("b.mp4", 100, from: origin, into: vault)
+            try await vault.titles.remove(MediaReference(origin.url("/c.mp4")))
+            try await vault.titles.setName("Zebra", of: MediaReference(origin.url("/d.mp4")))
+            var (names, next): ([String], String?) = ([], first.next)
+            while next != nil {
+                let further = try await page(after: next)
+                names += further.resources.map { $0.name ?? String($0.url.suffix(5)) }
+                next = further.next
+            }
+            #expect(names == ["b.mp4", "f.mp4", "Zebra"])
+            // What began as one listing goes on as another, from the place of its own last page.
+            try await vault.titles.setName("Yak", of: MediaReference(origin.url("/f.mp4")))
+            #expect(try await page(after: first.next).resources.map(\.url) == ["\(origin.url("/b.mp4"))"])
+        }
+    }
+
     @Test(
         "A member that a request does not know is refused by its name",
         arguments: [
