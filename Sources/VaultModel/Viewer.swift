@@ -122,7 +122,9 @@ extension Viewer {
                 self.tries = tries
             }
             if record["collections"] != nil {
-                let marks = try record.strings("collections").map { Base64.decode($0).flatMap { CollectionMark(bytes: $0) } }
+                let marks = try record.strings("collections").map {
+                    Base64.decode($0).flatMap { CollectionMark(bytes: $0) }
+                }
                 guard marks.count <= Self.maxCollections, !marks.contains(nil) else { return nil }
                 collections = Set(marks.compactMap(\.self))
             }

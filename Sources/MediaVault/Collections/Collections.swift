@@ -107,7 +107,8 @@ public struct Collections: Sendable {
         let store = titles.store
         return grouping.collections(of: summaries) { key in
             // A keyed hash, because a viewer could guess the text behind another.
-            let name = store.keyring.resourceID(cacheKey: Array("collection:".utf8) + key.bytes, locator: store.index.locator)
+            let name = store.keyring.resourceID(
+                cacheKey: Array("collection:".utf8) + key.bytes, locator: store.index.locator)
             return String((name?.hex ?? "").prefix(TitleCollection.idLength))
         }
     }

@@ -17,7 +17,10 @@ struct FileName: Hashable, Sendable {
     ///   - isManifest: whether the URL is a playlist's or a presentation's.
     init(ofURL url: String, isManifest: Bool) {
         let parts = Self.path(of: url)
-        guard let last = parts.last else { (name, tags) = (nil, TitleTags()); return }
+        guard let last = parts.last else {
+            (name, tags) = (nil, TitleTags())
+            return
+        }
         let (file, folder) = (FileName(Self.stem(of: last)), parts.dropLast().last.map { FileName($0) })
         self = isManifest && folder?.name != nil ? folder ?? file : file
     }
@@ -53,7 +56,8 @@ struct FileName: Hashable, Sendable {
     private static func stem(of file: Substring) -> Substring {
         guard let point = file.lastIndex(of: "."), point > file.startIndex else { return file }
         let suffix = file[file.index(after: point)...]
-        let isSuffix = (1...5).contains(suffix.utf8.count) && suffix.contains(where: \.isLetter)
+        let isSuffix =
+            (1...5).contains(suffix.utf8.count) && suffix.contains(where: \.isLetter)
             && suffix.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
         return isSuffix ? file[..<point] : file
     }
@@ -85,13 +89,17 @@ private struct Words {
 
     /// Returns what the text says of a series, such as `The Harbour S01E02`; nil if it names no episode.
     func episode() -> (series: String, season: Int, number: Int)? {
-        guard mayNameEpisode,
-            let match = text.firstMatch(
-                of: /(?i)(?:^|[ ._-])(?:s(?<season>[0-9]{1,2})[ ._-]?e(?<number>[0-9]{1,4})|(?<other>[0-9]{1,2})x(?<second>[0-9]{2,3}))(?![0-9a-z])/),
-            let season = (match.season ?? match.other).flatMap({ Int($0) }),
-            let number = (match.number ?? match.second).flatMap({ Int($0) })
-        else { return nil }
-        let series = Self.spaced(String(text[..<match.range.lowerBound])).trimmingCharacters(in: Self.edges)
+        guard mayNameEpisode else { return nil }
+        let place: Range<String.Index>, numbers: (Substring, Substring)
+        if let match = text.firstMatch(of: /(?i)(?:^|[ ._-])s([0-9]{1,2})[ ._-]?e([0-9]{1,4})(?![0-9a-z])/) {
+            (place, numbers) = (match.range, (match.1, match.2))
+        } else if let match = text.firstMatch(of: /(?i)(?:^|[ ._-])([0-9]{1,2})x([0-9]{2,3})(?![0-9a-z])/) {
+            (place, numbers) = (match.range, (match.1, match.2))
+        } else {
+            return nil
+        }
+        guard let season = Int(numbers.0), let number = Int(numbers.1) else { return nil }
+        let series = Self.spaced(String(text[..<place.lowerBound])).trimmingCharacters(in: Self.edges)
         return (series, season, number)
     }
 
@@ -115,7 +123,8 @@ private struct Words {
 
     private static let edges = CharacterSet(charactersIn: " ._-")
     private static let technical: Set = [
-        "480p", "576p", "720p", "1080p", "1080i", "1440p", "2160p", "4k", "uhd", "x264", "x265", "h264", "h265", "hevc", "av1",
+        "480p", "576p", "720p", "1080p", "1080i", "1440p", "2160p", "4k", "uhd", "x264", "x265", "h264", "h265", "hevc",
+        "av1",
         "webdl", "web-dl", "webrip", "bluray", "blu-ray", "bdrip", "brrip", "dvdrip", "hdtv", "remux",
     ]
 

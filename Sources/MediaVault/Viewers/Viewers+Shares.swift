@@ -79,7 +79,9 @@ extension Viewers {
         }
         for title in titles where marks.mark(of: title).map(shared.contains) == true {
             throw VaultError(
-                .inUse, "the title \(title) is shared with its collection; stop sharing the collection, or move the title out of it")
+                .inUse,
+                "the title \(title) is shared with its collection; stop sharing the collection, or move the title out of it"
+            )
         }
     }
 
@@ -196,7 +198,8 @@ extension Viewers {
                 viewer.collections.insert(mark)
                 guard viewer.collections.count <= Viewer.maxCollections else {
                     throw VaultError(
-                        .inUse, "\(Viewer.maxCollections) collections are shared with one viewer, the maximum; "
+                        .inUse,
+                        "\(Viewer.maxCollections) collections are shared with one viewer, the maximum; "
                             + "end the sharing of some")
                 }
                 return viewer

@@ -31,7 +31,8 @@ enum CollectionText {
             let members = collection.titles.compactMap { known[$0] }
             guard !members.isEmpty else { continue }
             groups.append(
-                "\(name(of: collection)), \(collection.kind.rawValue), \(Count.of(members.count, "title"))\n" + text(members))
+                "\(name(of: collection)), \(collection.kind.rawValue), \(Count.of(members.count, "title"))\n"
+                    + text(members))
         }
         let grouped = Set(collections.flatMap(\.titles))
         let others = titles.filter { $0.id.map { !grouped.contains($0) } ?? true }

@@ -49,7 +49,8 @@ struct ListCommand: AsyncParsableCommand {
     func validate() throws {
         if let limit, limit < 1 { throw ValidationError("--limit must be at least 1") }
         if group, json || limit != nil {
-            throw ValidationError("--group prints all titles for people; use collection list --json, or leave out --limit")
+            throw ValidationError(
+                "--group prints all titles for people; use collection list --json, or leave out --limit")
         }
     }
 

@@ -30,7 +30,8 @@ struct TitleSelection: ParsableArguments {
     ///   - naming: the options that apply only to named titles.
     func check(beside titles: [String], _ naming: ReferenceOptions, isRequired: Bool = true) throws {
         if isGiven, naming.contentID != nil || naming.headerFile != nil {
-            throw ValidationError("--content-id and --header-file need titles that are named, not --prefix, --collection or --all")
+            throw ValidationError(
+                "--content-id and --header-file need titles that are named, not --prefix, --collection or --all")
         }
         guard [!titles.isEmpty, all, prefix != nil, collection != nil].count(where: \.self) <= 1 else {
             throw ValidationError("name titles, or give --prefix, --collection or --all")

@@ -100,7 +100,8 @@ struct APIRequest: Sendable {
                 let ids = text.split(separator: ",", omittingEmptySubsequences: false).map { TitleID(String($0)) }
                 guard ids.count <= ListSelection.maxIDs, !ids.contains(nil) else {
                     throw VaultError(
-                        .invalidArgument, "ids must be up to \(ListSelection.maxIDs) ids of titles with commas between them")
+                        .invalidArgument,
+                        "ids must be up to \(ListSelection.maxIDs) ids of titles with commas between them")
                 }
                 return ids.compactMap(\.self)
             }

@@ -30,7 +30,9 @@ package struct CollectionDocument: Codable, Sendable {
 
     package init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
-        (id, kind) = (try members.decode(String.self, forKey: .id), try members.decode(CollectionKind.self, forKey: .kind))
+        (id, kind) = (
+            try members.decode(String.self, forKey: .id), try members.decode(CollectionKind.self, forKey: .kind)
+        )
         titles = try members.decode([TitleID].self, forKey: .titles)
         (viewers, isNamedByOrigin) = (try members.decode([String].self, forKey: .viewers), false)
         name = try members.decodeIfPresent(String.self, forKey: .name)

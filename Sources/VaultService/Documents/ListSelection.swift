@@ -111,7 +111,9 @@ enum SearchText {
         return letters.reduce(plain) { $0.replacing($1.key, with: $1.value) }
     }
 
-    private static let letters: KeyValuePairs = ["ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l", "ı": "i"]
+    private static let letters: KeyValuePairs = [
+        "ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l", "ı": "i",
+    ]
 }
 
 /// A condition that the titles in a list meet.

@@ -112,7 +112,8 @@ extension LongOperation: AnyOperation {
 
 /// The operations of the API, each with its feature.
 package enum Operations {
-    static let all: [any AnyOperation] = Titles.all + Upkeep.all + Keys.all + Grants.all + Viewers.all + Feeds.all
+    static let all: [any AnyOperation] =
+        Titles.all + Upkeep.all + Keys.all + Grants.all + Viewers.all + Feeds.all
         + Collections.all
 
     /// Returns the operation of an endpoint; nil if the endpoint does not return a document.

@@ -14,9 +14,11 @@ struct FileNameTests {
         "The name of a file is made readable",
         arguments: [
             ("music/01%20-%20Aurora.flac", "Aurora"), ("a/The_Lost_Harbour.mp4", "The Lost Harbour"),
-            ("a/big.buck.bunny.2008.1080p.x264.mkv", "big buck bunny 2008"), ("a/my-summer-film.webm", "my summer film"),
+            ("a/big.buck.bunny.2008.1080p.x264.mkv", "big buck bunny 2008"),
+            ("a/my-summer-film.webm", "my summer film"),
             ("a/Spider-Man.mp4", "Spider-Man"), ("12%20Monkeys.mkv", "12 Monkeys"),
-            ("2001%20A%20Space%20Odyssey.mkv", "2001 A Space Odyssey"), ("Stra%C3%9Fe%20am%20Meer.m4a", "Straße am Meer"),
+            ("2001%20A%20Space%20Odyssey.mkv", "2001 A Space Odyssey"),
+            ("Stra%C3%9Fe%20am%20Meer.m4a", "Straße am Meer"),
             ("3.%20The%20Sea.mp3", "The Sea"), ("1-02%20Tide.mp3", "Tide"), ("007_Goldfinger.mp4", "Goldfinger"),
             ("film.mp4", "film"), ("video/", "video"), ("MyBigSummerHolidayFilm.mp4", "MyBigSummerHolidayFilm"),
             ("Die%20%C3%84rzte.mp3?token=secret", "Die Ärzte"), ("a+b+c.mp4", "a b c"), ("v1.2.mp4", "v1 2"),
@@ -66,9 +68,12 @@ struct FileNameTests {
     func fuzz() {
         let seed = UInt64.random(in: 0...UInt64.max)
         var random = SeededGenerator(seed: seed)
-        let parts = ["%0A", "%00", "%E2%80%AE", "%", "/", ".", "-", "_", " ", "01", "s1e2", "a", "\u{202E}", "x", "%C3", "🎬"]
+        let parts = [
+            "%0A", "%00", "%E2%80%AE", "%", "/", ".", "-", "_", " ", "01", "s1e2", "a", "\u{202E}", "x", "%C3", "🎬",
+        ]
         for _ in 0..<2000 {
-            let path = (0..<Int.random(in: 0...12, using: &random)).map { _ in parts.randomElement(using: &random) ?? "" }
+            let path = (0..<Int.random(in: 0...12, using: &random)).map { _ in parts.randomElement(using: &random) ?? ""
+            }
             let found = Self.read(path.joined(), isManifest: Bool.random(using: &random))
             let scalars = Array((found.name ?? "").unicodeScalars)
             #expect(!scalars.contains { Self.breaks.contains($0.properties.generalCategory) }, "seed \(seed), \(path)")

@@ -40,7 +40,9 @@ struct CollectionTests {
         for path in ["/Aurora/10%20-%20Ten.mp4", "/Aurora/02%20-%20Two.mp4", "/Aurora/01%20-%20One.mp4"] {
             try await add(path)
         }
-        for path in ["/films/a.mp4", "/films/b.mp4", "/other/01%20-%20One.mp4", "/01%20-%20One.mp4", "/02%20-%20Two.mp4"] {
+        for path in [
+            "/films/a.mp4", "/films/b.mp4", "/other/01%20-%20One.mp4", "/01%20-%20One.mp4", "/02%20-%20Two.mp4",
+        ] {
             try await add(path)
         }
         let found = try await only()

@@ -35,7 +35,7 @@ struct CommandArticleTests {
 
     @Test("A row begins with a command that exists")
     func real() throws {
-        let known = Set(MediaVaultCommand.configuration.subcommands.compactMap(\.configuration.commandName))
+        let known = Set(MediaVaultCommand.configuration.subcommands.compactMap { $0.configuration.commandName })
         for row in try Self.rows() {
             let first = try #require(row.dropFirst().split { !$0.isLetter && $0 != "-" }.first)
             #expect(known.contains(String(first)), "\(row)")
