@@ -132,6 +132,9 @@ public struct MediaSubscription: Hashable, Sendable {
     /// Returns whether every run has failed for ``patience`` or longer.
     public func isFailing(at now: Int64) -> Bool { failingSince.map { now - $0 >= Self.patience } ?? false }
 
+    /// The titles that the list named when it was last read, and those that the subscription added.
+    package var titles: Set<TitleID> { wanted.union(brought) }
+
     /// The short id that people and programs use: eight hex digits.
     public var shortID: String { String(id.hex.prefix(8)) }
 

@@ -43,8 +43,8 @@ public struct Collections: Sendable {
     /// Sets the name of a collection; nil or an empty name brings back the one that its titles state.
     ///
     /// - Throws: ``VaultError`` with code `notHeld` if there is no such collection; `invalidArgument` if the collection
-    ///   was made by ``move(_:to:)`` and would lose its name; `inUse` if another subscription has the name; `owned` if
-    ///   this process is not the owner.
+    ///   was made by ``move(_:to:)`` and would lose its name; `inUse` if another such collection, or another subscription,
+    ///   has the name; `owned` if this process is not the owner.
     public func rename(_ id: String, to name: String?) async throws {
         try titles.store.requireOwner(to: "renames collections")
         let (collection, name) = (try await find(id), name.flatMap(MediaName.cleaned))
@@ -54,9 +54,15 @@ public struct Collections: Sendable {
                 throw VaultError(
                     .invalidArgument, "only its name holds this collection together; move its titles out to end it")
             }
+            let key = CollectionKey(kind: .own, text: CollectionKey.comparable(name))
+            let isTaken = try await all().contains { $0.key == key && $0.id != id }
+            // The viewers of the one would see the titles of the other.
+            guard !isTaken else {
+                throw VaultError(
+                    .inUse, "another collection has this name; move the titles into it, or give another name")
+            }
             // The viewers of the old name stay the viewers.
             let former = viewers.viewers(of: collection.key.mark)
-            let key = CollectionKey(kind: .own, text: CollectionKey.comparable(name))
             for viewer in former { try await viewers.share(key.mark, with: viewer, isShared: true) }
             try await change(collection.titles) { $0.collection = name }
             if key != collection.key {
@@ -65,6 +71,7 @@ public struct Collections: Sendable {
         case .feed: try await subscriptions.rename(feed: collection.key.text, to: name)
         case .series, .album, .folder: try await change(collection.titles) { $0.collectionName = name }
         }
+        try await follow()
     }
 
     /// Moves titles into the collection of the owner with a name, which begins to exist with its first title.
@@ -78,6 +85,13 @@ public struct Collections: Sendable {
         try titles.store.requireOwner(to: "moves titles")
         let name = name.flatMap(MediaName.cleaned)
         for id in ids { try await titles.change(titles.reference(of: id)) { $0.collection = name } }
+        try await follow()
+    }
+
+    /// Lets what changed take effect on what viewers see before the caller goes on.
+    private func follow() async throws {
+        let viewers = viewers
+        try await titles.pool.run { try viewers.followResources() }
     }
 
     /// Shares a collection with a viewer, or with all current viewers, or stops sharing it. What is shared includes the
@@ -105,7 +119,7 @@ public struct Collections: Sendable {
     private func collections(of summaries: [ResourceSummary]) async throws -> [TitleCollection] {
         let grouping = TitleGrouping(try await subscriptions.all().subscriptions)
         let store = titles.store
-        return grouping.collections(of: summaries) { key in
+        return grouping.collections(of: summaries, sharing: viewers.sharedMarks) { key in
             // A keyed hash, because a viewer could guess the text behind another.
             let name = store.keyring.resourceID(
                 cacheKey: Array("collection:".utf8) + key.bytes, locator: store.index.locator)

@@ -33,7 +33,7 @@ struct TitleGrouping: Sendable {
         init(_ subscription: MediaSubscription) {
             (id, place) = (subscription.id, subscription.place)
             name = subscription.choices.name ?? subscription.statedName
-            titles = subscription.wanted.union(subscription.brought)
+            titles = subscription.titles
         }
     }
 
@@ -54,14 +54,22 @@ struct TitleGrouping: Sendable {
 
     /// Returns the collections of some titles, in the order of their names.
     ///
-    /// One title alone is a collection only if a feed names it or the owner moved it, because more may come.
+    /// One title alone is a collection only if a feed names it or the owner moved it, because more may come, or if the
+    /// collection is shared, so that the owner can end that.
     ///
-    /// - Parameter id: returns the id of the collection with a key.
-    func collections(of titles: [ResourceSummary], id: (CollectionKey) -> String) -> [TitleCollection] {
+    /// - Parameters:
+    ///   - titles: the titles.
+    ///   - shared: the marks of the collections that are shared with viewers.
+    ///   - id: returns the id of the collection with a key.
+    func collections(
+        of titles: [ResourceSummary], sharing shared: Set<CollectionMark>, id: (CollectionKey) -> String
+    ) -> [TitleCollection] {
         var groups: [CollectionKey: [ResourceSummary]] = [:]
         for title in titles { if let key = key(of: title) { groups[key, default: []].append(title) } }
         let collections = groups.compactMap { key, titles -> TitleCollection? in
-            guard titles.count > 1 || key.kind == .own || key.kind == .feed else { return nil }
+            guard titles.count > 1 || key.kind == .own || key.kind == .feed || shared.contains(key.mark) else {
+                return nil
+            }
             let (name, isNamedByOrigin) = name(of: key, titles)
             return TitleCollection(
                 id: id(key), kind: key.kind, name: name, isNamedByOrigin: isNamedByOrigin,
@@ -69,6 +77,11 @@ struct TitleGrouping: Sendable {
         }
         return collections.map { (NaturalOrder.comparable($0.name ?? ""), $0) }
             .sorted { ($0.0, $0.1.id) < ($1.0, $1.1.id) }.map(\.1)
+    }
+
+    /// The marks of the feeds, which stay shared even without a title.
+    var marksOfFeeds: Set<CollectionMark> {
+        Set(feeds.keys.map { CollectionKey(kind: .feed, text: $0.hex).mark })
     }
 
     private func name(of key: CollectionKey, _ titles: [ResourceSummary]) -> (String?, isOfOrigin: Bool) {

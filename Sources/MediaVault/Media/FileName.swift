@@ -27,7 +27,12 @@ struct FileName: Hashable, Sendable {
 
     /// Reads the name of a file without its suffix.
     private init(_ text: some StringProtocol) {
-        var words = Words(Self.decoded(text))
+        let text = Self.decoded(text)
+        guard !Self.isAddress(text) else {
+            (name, tags) = (nil, TitleTags())
+            return
+        }
+        var words = Words(text)
         var tags = TitleTags()
         if let number = words.takeTrack() { (tags.disc, tags.track) = number }
         if let episode = words.episode() {
@@ -38,10 +43,19 @@ struct FileName: Hashable, Sendable {
         self.tags = tags
     }
 
-    /// The parts of a URL's path, without the empty ones.
+    /// The parts of a URL's path, without the empty ones, and without parameters such as `;jsessionid=1`.
     static func path(of url: String) -> [Substring] {
         let afterScheme = url.range(of: "://").map { url[$0.upperBound...] } ?? url[...]
-        return afterScheme.prefix { $0 != "?" && $0 != "#" }.split(separator: "/").dropFirst().map { $0 }
+        return afterScheme.prefix { $0 != "?" && $0 != "#" }.split(separator: "/").dropFirst()
+            .map { $0.prefix { $0 != ";" } }
+    }
+
+    /// Returns whether a decoded text may hold an address, a query or a user rather than a name. Viewers see the name,
+    /// and must not learn these.
+    private static func isAddress(_ text: String) -> Bool {
+        if text.contains(where: { "/\\=@~;".contains($0) }) { return true }
+        // In a name, these marks stand before a space, or at the end.
+        return zip(text, text.dropFirst()).contains { mark, next in "?&:%".contains(mark) && next != " " }
     }
 
     /// The longest text of a path that is read, in bytes.

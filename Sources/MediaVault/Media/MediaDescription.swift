@@ -18,13 +18,13 @@ struct MediaDescription {
 
     /// The name stated in the media; nil if there is none.
     var name: String? { tags.name }
-    /// What the media state about their album or series.
-    var titleTags: TitleTags {
+    /// What the media state about their album or series; nil if they state nothing, which is not worth a write.
+    var titleTags: TitleTags? {
         var found = TitleTags()
         (found.artist, found.album, found.series) = (tags.artist, tags.album, tags.series)
         (found.track, found.disc, found.season, found.episode) = (tags.track, tags.disc, tags.season, tags.episode)
         found.language = tags.language
-        return found
+        return found.isEmpty ? nil : found
     }
     /// How long the media play, in milliseconds; nil if they do not state it.
     var duration: Int64? { tags.duration }

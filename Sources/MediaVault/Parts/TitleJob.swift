@@ -155,7 +155,7 @@ final class TitleJob: Sendable {
             let name = given ?? metadata.name ?? stated?.name
             let duration = stated.map { $0.duration } ?? metadata.duration
             let pictured = stated?.hasPicture == true ? metadata.serving : nil
-            let tags = stated.map(\.titleTags) ?? metadata.tags
+            let tags = stated.map { $0.titleTags } ?? metadata.tags
             guard
                 name != metadata.name || duration != metadata.duration || pictured != metadata.pictured
                     || tags != metadata.tags

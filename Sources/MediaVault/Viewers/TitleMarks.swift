@@ -29,8 +29,17 @@ final class TitleMarks: Sendable {
         return places.withLock { ($0 ?? [:]).filter { marks.contains($0.value.mark) }.mapValues(\.resource) }
     }
 
+    /// What changed when titles were read again.
+    struct Change {
+        /// Whether a title now belongs to another collection than before.
+        let isAny: Bool
+        /// The collections that have lost their last title, apart from feeds, to which more may come.
+        let emptied: Set<CollectionMark>
+    }
+
     /// Reads all titles. Blocks.
-    func load() throws {
+    @discardableResult
+    func load() throws -> Change {
         let grouping = TitleGrouping(try store.subscriptions.all().subscriptions)
         var found: [TitleID: Place] = [:]
         var last: ResourceID?
@@ -40,7 +49,10 @@ final class TitleMarks: Sendable {
             last = rows.count < Self.pageSize ? nil : rows.last?.id
         } while last != nil
         let all = found
-        places.withLock { $0 = all }
+        return places.withLock { places in
+            defer { places = all }
+            return Self.change(from: places ?? [:], to: all, grouping)
+        }
     }
 
     /// Forgets all titles, because no collection is shared any more, or because the vault is closed.
@@ -49,18 +61,26 @@ final class TitleMarks: Sendable {
     /// Reads changed resources again, unless nothing was read before. Blocks.
     ///
     /// - Parameter missing: the changed resources that the vault no longer has.
-    /// - Returns: whether a title now belongs to another collection than before.
-    func follow(_ changed: Set<ResourceID>, missing: [ResourceID]) throws -> Bool {
-        guard isLoaded, !changed.isEmpty else { return false }
+    func follow(_ changed: Set<ResourceID>, missing: [ResourceID]) throws -> Change {
+        let grouping = TitleGrouping(try store.subscriptions.all().subscriptions)
         let rows = try store.index.resources.sealed(Array(changed.subtracting(missing)))
-        let found = try read(rows, TitleGrouping(try store.subscriptions.all().subscriptions))
+        let found = try read(rows, grouping)
         return places.withLock { places in
-            guard let former = places else { return false }
+            guard let former = places else { return Change(isAny: false, emptied: []) }
             let kept = former.filter { !changed.contains($0.value.resource) }
             let now = kept.merging(found) { _, new in new }
             places = now
-            return now.mapValues(\.mark) != former.mapValues(\.mark)
+            return Self.change(from: former, to: now, grouping)
         }
+    }
+
+    private static func change(
+        from former: [TitleID: Place], to now: [TitleID: Place], _ grouping: TitleGrouping
+    ) -> Change {
+        let (before, after) = (former.mapValues(\.mark), now.mapValues(\.mark))
+        guard before != after else { return Change(isAny: false, emptied: []) }
+        let emptied = Set(before.values).subtracting(after.values).subtracting(grouping.marksOfFeeds)
+        return Change(isAny: true, emptied: emptied)
     }
 
     private func read(_ rows: [SealedResource], _ grouping: TitleGrouping) throws -> [TitleID: Place] {

@@ -72,16 +72,23 @@ extension Viewers {
 
     /// Checks that no collection shares the titles with the viewer, or with any viewer, because they would stay shared.
     private func requireNoCollection(of titles: [TitleID], sharedWith viewer: ViewerID?) throws {
-        let shared = state.withLock { state in
-            state.viewers.values.reduce(into: Set<CollectionMark>()) {
-                if viewer == nil || $1.id == viewer { $0.formUnion($1.collections) }
-            }
-        }
+        let shared = sharedMarks(with: viewer)
         for title in titles where marks.mark(of: title).map(shared.contains) == true {
             throw VaultError(
                 .inUse,
                 "the title \(title) is shared with its collection; stop sharing the collection, or move the title out of it"
             )
+        }
+    }
+
+    /// The marks of the collections that are shared with any viewer.
+    var sharedMarks: Set<CollectionMark> { sharedMarks(with: nil) }
+
+    private func sharedMarks(with viewer: ViewerID?) -> Set<CollectionMark> {
+        state.withLock { state in
+            state.viewers.values.reduce(into: Set<CollectionMark>()) {
+                if viewer == nil || $1.id == viewer { $0.formUnion($1.collections) }
+            }
         }
     }
 
@@ -185,7 +192,6 @@ extension Viewers {
     @discardableResult
     func share(_ mark: CollectionMark, with viewer: ViewerID?, isShared: Bool) async throws -> Int {
         try store.requireOwner(to: "shares collections")
-        if isShared { try await pool.run { [marks] in if !marks.isLoaded { try marks.load() } } }
         guard viewer.map({ self.viewer($0) != nil }) ?? true else { throw Self.unknown }
         let chosen = all.filter { (viewer == nil || $0.id == viewer) && $0.collections.contains(mark) != isShared }
         for viewer in chosen {
@@ -205,6 +211,7 @@ extension Viewers {
                 return viewer
             }
         }
+        try await pool.run { [self] in try followResources() }
         return chosen.count
     }
 
@@ -217,7 +224,13 @@ extension Viewers {
     /// Forgets removed titles, and reloads everything after the locator was changed. Blocks.
     ///
     /// When this returns, no title that was removed before the call is shared any more.
-    func followResources() throws { try following.withLock { _ in try follow() } }
+    func followResources() throws {
+        try following.withLock { _ in
+            // What changes from now on wakes another follower, of whom only one waits.
+            wakeUp.end()
+            try follow()
+        }
+    }
 
     private func follow() throws {
         let news = removals.take()
@@ -226,7 +239,6 @@ extension Viewers {
         if news.isIncomplete { changed.formUnion(state.withLock { $0.shares.values.map(\.resource) }) }
         let missing = changed.isEmpty ? [] : try store.viewers.missing(among: changed)
         var wasShared = try endShares(without: missing, among: changed)
-        if try followCollections(changed, missing, isIncomplete: news.isIncomplete) { wasShared = true }
         for resource in missing {
             let title = try store.index.titleIDs.id(of: resource)
             // A title that has another resource id now still exists.
@@ -236,6 +248,7 @@ extension Viewers {
             }
         }
         if wasShared { noteChange() }
+        if try followCollections(changed, missing, isIncomplete: news.isIncomplete) { noteChange() }
     }
 
     /// Lets changed titles join or leave their collections.
@@ -244,12 +257,35 @@ extension Viewers {
     private func followCollections(
         _ changed: Set<ResourceID>, _ missing: [ResourceID], isIncomplete: Bool
     ) throws -> Bool {
-        guard marks.isLoaded else { return false }
-        if isIncomplete {
-            try marks.load()
-            return true
+        guard sharesCollections else {
+            // Changes are not followed meanwhile, so that what was read of the titles must not be used again.
+            marks.forget()
+            return false
         }
-        return try marks.follow(changed, missing: missing)
+        let isAll = isIncomplete || !marks.isLoaded
+        guard isAll || !changed.isEmpty else { return false }
+        let change: TitleMarks.Change
+        do {
+            change = isAll ? try marks.load() : try marks.follow(changed, missing: missing)
+        } catch {
+            // The changes were taken, so that the next follower has to read all titles.
+            marks.forget()
+            throw error
+        }
+        try endSharing(ofCollections: change.emptied)
+        return change.isAny
+    }
+
+    /// Ends the sharing of collections that have lost their last title, so that another one of the same name is not
+    /// shared at once.
+    private func endSharing(ofCollections emptied: Set<CollectionMark>) throws {
+        guard !emptied.isEmpty, store.isOwner else { return }
+        try changing.withLock { _ in
+            for var viewer in all where !viewer.collections.isDisjoint(with: emptied) {
+                viewer.collections.subtract(emptied)
+                try write(viewer)
+            }
+        }
     }
 
     /// Ends the shares of resources that were removed and then stored again, because their shares ended with the first

@@ -39,7 +39,7 @@ public final class Viewers: Sendable {
     let removals: ResourceChanges
     /// The collections of the titles, while collections are shared.
     let marks: TitleMarks
-    private let wakeUp: WakeUp
+    let wakeUp: WakeUp
     private let listeners = Locked(NumberedSet<@Sendable () -> Void>())
     private let changes = Atomic<Int64>(0)
 
@@ -58,14 +58,12 @@ public final class Viewers: Sendable {
     /// Follows changed resources in the background, while collections are shared, because a new title may belong to
     /// one. Several changes are followed together.
     private func followSoon() {
-        guard marks.isLoaded, wakeUp.begin() else { return }
-        Task { [weak self, pool] in
-            try? await pool.run { [weak self] in
-                self?.wakeUp.end()
-                try self?.followResources()
-            }
-        }
+        guard sharesCollections, wakeUp.begin() else { return }
+        Task { [weak self, pool] in try? await pool.run { [weak self] in try self?.followResources() } }
     }
+
+    /// Whether any collection is shared with a viewer.
+    var sharesCollections: Bool { state.withLock { $0.viewers.values.contains { !$0.collections.isEmpty } } }
 
     /// Reads the state from the index.
     func load() {
@@ -83,13 +81,14 @@ public final class Viewers: Sendable {
             state.positions = stored.positions.merging(unwritten) { _, mine in mine }
             (state.unreadable, state.locator) = (stored.unreadable, locator)
         }
-        // If the titles cannot be read, no collection is shared until they can.
-        if stored.viewers.contains(where: { !$0.collections.isEmpty }) { try? marks.load() } else { marks.forget() }
+        guard stored.viewers.contains(where: { !$0.collections.isEmpty }) else { return marks.forget() }
+        // If the titles cannot be read, no collection is shared, until the next change is followed.
+        do { try marks.load() } catch { marks.forget() }
     }
 
     /// Reads the state from the index again after records were restored. Blocks.
     func reload() {
-        changing.withLock { _ in load() }
+        following.withLock { _ in changing.withLock { _ in load() } }
         noteChange()
     }
 

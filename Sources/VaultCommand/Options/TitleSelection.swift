@@ -10,8 +10,7 @@ struct TitleSelection: ParsableArguments {
     var prefix: String?
 
     @Option(
-        help: ArgumentHelp("All titles of this collection, by its name or id.", valueName: "name"),
-        completion: ServiceCompletion.collections)
+        help: ArgumentHelp("All titles of this collection, by its name or id.", valueName: "name"))
     var collection: String?
 
     @Flag(help: "All titles.")

@@ -9,7 +9,7 @@ package struct CollectionDocument: Codable, Sendable {
     @OrNull package var name: String?
     /// The ids of the titles, in the order in which people play them.
     package let titles: [TitleID]
-    /// The ids of the viewers with whom the collection is shared; empty for viewers.
+    /// The ids of the viewers with whom the collection is shared; empty unless the owner asks.
     package private(set) var viewers: [String]
     private let isNamedByOrigin: Bool
 

@@ -19,7 +19,7 @@ final class LogMemory: Sendable {
         guard event.level >= .notice else { return }
         let line = LoggedLineDocument(
             time: time, level: event.level.rawValue, message: event.message.description,
-            reason: event.metadata?["reason"]?.description)
+            reason: (event.metadata?["reason"]?.description).flatMap { $0.allSatisfy(\.isLetter) ? $0 : nil })
         events.withLock { events in
             events.append(line)
             events.removeFirst(max(0, events.count - Self.most))

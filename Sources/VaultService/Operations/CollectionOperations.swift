@@ -11,12 +11,21 @@ extension Operations {
             .get, "collections", scope: .read, isForViewers: true
         ) { _, vault, caller in
             guard let viewer = caller.viewer else {
-                let all = try await vault.collections.all()
+                let collections = vault.collections
+                // As with shares, only the owner learns who sees what.
+                let isOwner = caller.access.map { $0.scope == .admin } ?? true
                 return CollectionsDocument(
-                    collections: all.map { CollectionDocument($0, viewers: vault.collections.viewers(of: $0)) })
+                    collections: try await collections.all().map {
+                        CollectionDocument($0, viewers: isOwner ? collections.viewers(of: $0) : [])
+                    })
             }
-            let shared = try await vault.collections.all(sharedWith: viewer)
-            return CollectionsDocument(collections: shared.map { CollectionDocument($0).withoutOrigin })
+            let shared = try await vault.collections.all(sharedWith: viewer).map {
+                CollectionDocument($0).withoutOrigin
+            }
+            // The order must not tell the names that were left out.
+            return CollectionsDocument(
+                collections: shared.filter { $0.name != nil }
+                    + shared.filter { $0.name == nil }.sorted { $0.id < $1.id })
         }
 
         /// Sets the name of a collection. An empty name brings back the one that its titles state.

@@ -43,8 +43,13 @@ final class KeptListing: Sendable {
             let summary = try await Self.summary(of: id, in: vault)
             taken.titles[try await vault.titles.titleID(of: id)] = summary.flatMap { $0.isPart ? nil : $0 }
         }
-        listing.withLock { [taken] in $0 = taken }
+        keep(taken, of: vault)
         return taken.titles
+    }
+
+    private func keep(_ new: Listing?, of vault: Vault) {
+        // The vault may have been locked or destroyed since, and then nothing of it is remembered.
+        listing.withLock { $0 = vault.isLocked || vault.isDestroyed ? nil : new }
     }
 
     /// Returns a title's summary; nil if the vault does not have it, or if its rows do not open.
@@ -69,7 +74,7 @@ final class KeptListing: Sendable {
         let kept = Dictionary(named) { first, _ in first }
         // If two titles have one id, which is rare, a change of one would hide the other.
         let isKept = kept.count == titles.count && titles.count <= Self.mostTitles
-        listing.withLock { $0 = isKept ? Listing(titles: kept, changes: changes) : nil }
+        keep(isKept ? Listing(titles: kept, changes: changes) : nil, of: vault)
         return (titles, damaged)
     }
 }

@@ -32,7 +32,7 @@ struct SharedTitles: Sendable {
         let sharesAll = vault.viewers.titles(sharedWith: viewer) == nil
         let titles =
             sharesAll
-            ? try await kept.titles(of: vault, isFirst: cursor == nil).titles
+            ? try await kept.titles(of: vault, isFirst: cursor == nil && selection.ids == nil).titles
             : try await vault.viewers.summaries(sharedWith: viewer)
         let byID = Dictionary(titles.compactMap { title in title.id.map { ($0, title) } }) { first, _ in first }
         // The selection does not see URLs, so that neither a search nor an order can reveal their content.

@@ -9,15 +9,15 @@ const MOST = 200;  // titles of one request
 let answer = null;
 for (const event of ['resource', 'removed', 'many', 'connection']) on(event, () => { answer = null; });
 
-export function collections(signal) {
-	answer ??= get('collections', signal).then(found => found.collections.filter(group => group.titles.length));
+// The request serves several pages, so that the end of none breaks it off.
+export function collections() {
+	answer ??= get('collections').then(found => found.collections.filter(group => group.titles.length));
 	const mine = answer;
-	// A request that was broken off is no answer for the next page.
 	return mine.catch(error => { if (answer === mine) answer = null; throw error; });
 }
 
 // Returns the collection of a title, or null.
-export const collectionOf = async (id, signal) => (await collections(signal)).find(group => group.titles.includes(id)) || null;
+export const collectionOf = async id => (await collections()).find(group => group.titles.includes(id)) || null;
 
 // A collection that only its folder would name has no name for viewers.
 export const groupName = group => group.name || word('collection', group.kind);

@@ -3,11 +3,12 @@
 import {get, isOwner, on} from './api.js';
 import {announce} from './upnext.js';
 import {coverOf, showCover} from './covers.js';
+import {collectionOf} from './groups.js';
 import {iconButton} from './icons.js';
 import {bindKeys} from './keyboard.js';
 import {control, tell, tellNothing, tellPlace} from './mediasession.js';
 import {playback} from './playback.js';
-import {following, forgetTitle, onQueue, take} from './queue.js';
+import {following, forgetTitle, onQueue, queued, take} from './queue.js';
 import {queueButton} from './queuelist.js';
 import {seekBar} from './seek.js';
 import {paint} from './card.js';
@@ -22,6 +23,7 @@ const hearers = new Set();
 let title = null, life = null;  // what plays, and the end of it
 let starts = 0;  // of titles, to tell the last one
 let next = null;  // the title that follows
+let begins = false;  // whether it begins by itself
 let notice = null;  // ends the notice of it
 let isSaid = false;  // whether something lies over the picture
 
@@ -136,9 +138,13 @@ export async function start(id, plays = true) {
 // Finds out what follows: the queue may have changed, or the titles.
 async function lookAhead() {
 	const mine = title;
-	const found = title && await following(title.item, life.signal).catch(() => null);
+	const found = mine && await following(mine.item, life.signal).catch(() => null);
+	if (title !== mine) return;
+	// What only stands behind it on the shelf, such as another film, waits for a press.
+	const isMeant = found && (queued().length > 0 || Boolean(await collectionOf(mine.id).catch(() => null)));
 	if (title !== mine) return;
 	next = found || null;
+	begins = Boolean(isMeant);
 	draw();
 }
 onQueue(lookAhead);
@@ -150,6 +156,7 @@ function leave() {
 	life?.abort();
 	if (!title) return;
 	title = next = null;
+	begins = false;
 	video.removeAttribute('src');
 	video.removeAttribute('poster');
 	video.load();
@@ -214,7 +221,7 @@ video.addEventListener('volumechange', () => { volume.value = video.muted ? 0 : 
 video.addEventListener('play', () => { notice?.(); notice = null; });
 video.addEventListener('seeking', () => { notice?.(); notice = null; });
 video.addEventListener('ended', () => {
-	if (!next || tune.endsHere()) return;
+	if (!next || !begins || tune.endsHere()) return;
 	notice = announce(next, say, item => goTo(item).catch(fail));
 });
 stage.addEventListener('click', event => {

@@ -12,7 +12,8 @@ let last = Promise.resolve();
 
 const edge = duration => Math.min(EDGE, duration / 4);
 
-const isGuest = () => !isOwner() && !currentSession()?.viewer;
+// After the end of a session it is nobody, of whom nothing is kept.
+const isGuest = () => Boolean(currentSession()) && !isOwner() && !currentSession().viewer;
 
 export async function positions(signal) {
 	if (!known) {
@@ -26,7 +27,7 @@ export async function positions(signal) {
 export function keepPosition(id, now, duration) {
 	const seconds = now < edge(duration) ? 0 : now > duration - edge(duration) ? duration : Math.floor(now * 10) / 10;
 	const before = known?.get(id);
-	if (before?.seconds === seconds && before.duration === duration) return last;
+	if (!currentSession() || before?.seconds === seconds && before.duration === duration) return last;
 	known?.set(id, {seconds, duration, changed: Date.now()});
 	if (isGuest()) {
 		const latest = [...known || []].sort((a, b) => b[1].changed - a[1].changed).slice(0, MOST);

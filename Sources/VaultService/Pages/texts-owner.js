@@ -248,7 +248,7 @@ atOnce|at once|sofort
 noViewers|There are no viewers. Add them on the page Access.|Es gibt keine Zuschauer. Legen Sie sie auf der Seite Zugang an.
 share|Share|Teilen
 shareTitle|Share “{name}” with|„{name}“ teilen mit
-shareUnnamed|It has no name: viewers see only its id. Rename it first.|Er hat keinen Namen: Zuschauer sehen nur seine Kennung. Benennen Sie ihn zuerst.
+shareUnnamed|It has no name: viewers see “{name}”.|Er hat keinen Namen: Zuschauer sehen „{name}“.
 seesAll|{name} (sees all titles)|{name} (sieht alle Titel)
 shareWords|They can play it at once, and no longer when you take it back.|Sie können es sofort spielen, und nicht mehr, wenn Sie es zurücknehmen.
 playing|Playing now|Wird gerade gespielt

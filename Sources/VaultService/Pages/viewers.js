@@ -54,7 +54,7 @@ export async function viewers(place, signal) {
 		const told = await get('viewers', signal);
 		const act = (text, viewer, does) => button(text, () => does(viewer), {'aria-label': `${text}: ${viewer.name}`});
 		list.replaceChildren(table(t('viewers'), [t('viewerName'), t('pinCode'), t('sees'), t('acts')], told.viewers.map(viewer => row(
-			h('td', {dir: 'auto'}, viewer.name), t(viewer.hasPIN ? 'yes' : 'no'), viewer.sharesAll ? t('all') : number(viewer.titles),
+			h('td', {dir: 'auto'}, viewer.name), t(viewer.hasPIN ? 'yes' : 'no'), viewer.sharesAll ? t('all') : [number(viewer.titles), viewer.collections && many('collections', viewer.collections)].filter(Boolean).join(' + '),
 			h('td', h('span.acts', act(t('signIn'), viewer, one => passOn(t('signInOf', {name: one.name}), t('viewerCode'), {viewer: one.id})),
 				viewer.failures.length > 0 && act(t('unlock'), viewer, unlock), act(t('newPIN'), viewer, changePIN), act(t('remove'), viewer, drop))))), t('noViewers')));
 	}
@@ -63,11 +63,14 @@ export async function viewers(place, signal) {
 
 // Asks with whom a title is shared.
 export async function share(item) {
-	const [people, shared] = await Promise.all([get('viewers'), get('shares')]);
+	const [people, shared, group] = await Promise.all([get('viewers'), get('shares'), collectionOf(item.id)]);
 	if (!people.viewers.length) return note(t('noViewers'));
 	const now = new Set(shared.shares.find(one => one.id === item.id)?.viewers || []);
-	const boxes = people.viewers.map(viewer => [viewer, check(viewer.sharesAll ? t('seesAll', {name: viewer.name}) : viewer.name, {checked: viewer.sharesAll || now.has(viewer.id), disabled: viewer.sharesAll})]);
-	if (!await ask(t('shareTitle', {name: nameOf(item)}), [t('shareWords'), !item.name && h('p.bad-text', t('shareUnnamed')), ...boxes.map(([, box]) => h('p', box.label))], t('save'))) return;
+	// Whoever sees all, or its collection, sees it anyway.
+	const isAnyway = viewer => viewer.sharesAll || Boolean(group?.viewers.includes(viewer.id));
+	const words = viewer => viewer.sharesAll ? t('seesAll', {name: viewer.name}) : isAnyway(viewer) ? `${viewer.name} (${groupName(group)})` : viewer.name;
+	const boxes = people.viewers.map(viewer => [viewer, check(words(viewer), {checked: isAnyway(viewer) || now.has(viewer.id), disabled: isAnyway(viewer)})]);
+	if (!await ask(t('shareTitle', {name: nameOf(item)}), [t('shareWords'), !item.name && h('p.bad-text', t('shareUnnamed', {name: nameOf(item)})), ...boxes.map(([, box]) => h('p', box.label))], t('save'))) return;
 	for (const [viewer, {box}] of boxes)
 		if (!box.disabled && box.checked !== now.has(viewer.id))
 			await request('POST', 'shares', {resources: [item.id], viewer: viewer.id, shared: box.checked});

@@ -101,8 +101,7 @@ extension ResourceMetadata {
         set { members["duration"] = newValue.map { .integer($0) } }
     }
 
-    /// What the title's media state about its album or series; nil if nothing was recorded, because the media were not
-    /// read.
+    /// What the title's media state about its album or series; nil if they state nothing, or were not read.
     package var tags: TitleTags? {
         get { members["tags"].flatMap { try? JSONObject($0, name: "tags") }.map { TitleTags($0) } }
         set { members["tags"] = newValue.map { .object($0.record.members) } }

@@ -47,6 +47,15 @@ package final class ChangeNotifier: Sendable {
         }
     }
 
+    /// Records that any resource may have changed.
+    package func noteAll() {
+        let wakes = listeners.withLock { listeners in
+            listeners.changeAll { $0.changes.isIncomplete = true }
+            return listeners.all.map(\.wake)
+        }
+        for wake in wakes { wake() }
+    }
+
     /// Records that a resource, or the state of its held bytes, has changed.
     package func note(_ resource: ResourceID) {
         let wakes = listeners.withLock { listeners in

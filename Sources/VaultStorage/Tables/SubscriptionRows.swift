@@ -25,10 +25,17 @@ package struct SubscriptionRows {
 
     /// Writes a subscription durably.
     package func write(_ subscription: MediaSubscription) throws {
-        try store.mutate { index, db in
-            try SealedTable.subscriptions.write(
-                subscription.record, of: subscription.id.bytes, index.recordKeys(db), db)
+        let hasOtherTitles = try store.mutate { index, db in
+            let (keys, id) = (try index.recordKeys(db), subscription.id)
+            var former: MediaSubscription?
+            if case .members(let members) = try SealedTable.subscriptions.content(of: id.bytes, keys, db) {
+                former = MediaSubscription(id, members)
+            }
+            try SealedTable.subscriptions.write(subscription.record, of: id.bytes, keys, db)
+            return former?.titles ?? [] != subscription.titles
         }
+        // Whose titles a feed names, and so to which collection they belong, is no part of the titles.
+        if hasOtherTitles { store.changes.noteAll() }
     }
 
     /// Deletes subscriptions durably, and has all copies of them erased.
@@ -36,11 +43,13 @@ package struct SubscriptionRows {
         try store.mutate(count: ids.count, isVital: true) { _, db in
             try SealedTable.subscriptions.delete(ids.map(\.bytes), db)
         }
+        store.changes.noteAll()
     }
 
     /// Deletes all subscriptions durably, including rows that do not open, and has all copies of them erased.
     package func removeAll() throws {
         try store.mutate(isVital: true) { _, db in try SealedTable.subscriptions.deleteAll(db) }
+        store.changes.noteAll()
     }
 
     /// Replaces title ids in the subscriptions with their new ids, and has the subscriptions' feeds read again.
