@@ -37,6 +37,8 @@ class FullDiskKeys(VaultCase):
             done = self.vault.run(*look, "--json")
             self.assertEqual(done.returncode, 0, (look, done.stderr[-400:]))
             found[look] = json.loads(done.stdout)
+        # That the disk is full is the one thing that differs.
+        found["status",].pop("storeFailure")
         return found
 
     def script(self, name, *options):

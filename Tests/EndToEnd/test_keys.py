@@ -112,7 +112,7 @@ class Keys(VaultCase):
             content = player.read(100_000)
             told = vault.run("keys", "rotate", **KEYLESS)
             self.assertEqual(told.returncode, 0, told.stderr)
-            self.assertIn(b"note: what is already stored stays", told.stderr)
+            self.assertIn(b"note: an older copy still opens what is already stored", told.stderr)
             self.assert_read(vault, FILM)
             refused = vault.run("keys", "retire", "1", **KEYLESS)
             self.assertEqual(refused.returncode, 1)

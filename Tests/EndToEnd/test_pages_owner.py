@@ -7,6 +7,7 @@ import subprocess
 import time
 
 from harness import client
+from harness.media import TITLE
 from harness.own_pages import FILM, OTHER, SHOTS, PagesCase, expect
 
 class Owner(PagesCase):
@@ -332,7 +333,7 @@ class Owner(PagesCase):
         self.assert_eventually(lambda: page.evaluate("document.querySelector('video').currentTime > 0.5"), True)
         self.go("access")
         rows = self.page.get_by_role("table", name="Playing now").locator("tbody tr")
-        expect(rows.filter(has_text="Named link: The hall")).to_contain_text(OTHER)
+        expect(rows.filter(has_text="Named link: The hall")).to_contain_text(TITLE)
         expect(rows.filter(has_text="Browser of the owner: ").filter(has_text=FILM)).to_have_count(1)
         self.vault.result("links", "revoke", "The hall")
         self.go("health")

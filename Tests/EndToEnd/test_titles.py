@@ -55,7 +55,7 @@ class Titles(VaultCase):
             connection.execute("UPDATE resourceKey SET wrapped = zeroblob(60) WHERE resource = "
                                "(SELECT resource FROM resourceKey LIMIT 1)")
         connection.close()
-        for form in ((), ("--json",)):
+        for form in (("--columns", "url"), ("--json",)):
             done = vault.run("list", *form)
             self.assertEqual(done.returncode, 4, done.stderr)
             self.assertEqual(sum(url.encode() in done.stdout for url in urls), 1, done.stdout)

@@ -63,7 +63,10 @@ import Testing
                 ["http://u:p@a/b?token=1"],
                 "there is no command http://a/b?…; the commands are \(FailureTests.commands); see mediavault --help"
             ),
-            (["rm"], "no title given; give ids or URLs, or use --prefix or --all; see mediavault remove --help"),
+            (
+                ["rm"],
+                "no title given; give ids or URLs, or use --prefix, --collection or --all; see mediavault remove --help"
+            ),
             (
                 ["--key-file", "--json", "list"],
                 "missing value for '--key-file <file>': key file of exactly 32 bytes (MEDIAVAULT_KEY_FILE); "

@@ -111,7 +111,7 @@ struct TitleIDCommandTests {
         let folder = served.lab.folder.path + "/out"
         #expect(try await served.lab.run("export", "--to", folder, id).text == folder + "/Königsweg.mp4\n")
         #expect(try await served.act(isServed, "rename", id, "").text == "\(id): without a name\n")
-        #expect(try await served.lab.run("list").text.contains(served.url))
+        #expect(try await served.lab.run("list").text.hasSuffix("  film\n"))
         #expect(try await served.act(isServed, "rename", "aaaaaaaa", "x").status == 6)
         #expect(try await served.act(isServed, "rename", url("/never.mp4"), "x").status == 6)
         _ = service
@@ -180,11 +180,11 @@ struct TitleIDCommandTests {
         }
         func shown(_ arguments: String...) async throws -> [String] {
             try await served.lab.start(["list", "--columns", "name"] + arguments).result.text.split(separator: "\n")
-                .dropFirst().map { String($0.split(separator: "/").last ?? "") }
+                .dropFirst().map(String.init)
         }
-        #expect(try await shown() == ["a.mp4", "m.mp4", "z film.mp4"])
-        #expect(try await shown("--sort", "size") == ["a.mp4", "m.mp4", "z film.mp4"])
-        #expect(try await shown("--sort", "size", "--limit", "1") == ["a.mp4"])
+        #expect(try await shown() == ["a", "m", "z film"])
+        #expect(try await shown("--sort", "size") == ["a", "m", "z film"])
+        #expect(try await shown("--sort", "size", "--limit", "1") == ["a"])
         #expect(try await shown("--filter", "partial").isEmpty)
         let json = try await served.lab.run("list", "--json", "--limit", "2")
         #expect(try JSONDecoder().decode([JSONTree].self, from: Data(json.output)).count == 2)
@@ -200,7 +200,7 @@ struct TitleIDCommandTests {
         let lines = try await atTerminal("list").result.text.split(whereSeparator: \.isNewline)
         #expect(
             lines.count == 2 && lines[1].hasPrefix(id) && lines[1].hasSuffix("…") && lines[1].count == 60, "\(lines)")
-        #expect(try await served.lab.run("list").text.contains("long-name.mp4"))
+        #expect(try await served.lab.run("list").text.contains("long long long"))
         for (answer, status) in [("n\n", Int32(2)), ("y\n", 0)] {
             let run = try atTerminal("rm --all")
             #expect(await run.output.wait { $0.contains("remove 1 title, 1.0 MB? type y and press Enter") })

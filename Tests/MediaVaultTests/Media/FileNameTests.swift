@@ -37,6 +37,27 @@ struct FileNameTests {
         #expect(Self.read(path).name == nil)
     }
 
+    @Test(
+        "An address, a query or a user within the last part of a path is not shown",
+        arguments: [
+            "play/https%3A%2F%2Fcdn.example%2Fprivate%2Ff.mp4%3Ftoken%3Dx", "film.mp4%3Ftoken%3Dabc",
+            "alice%40corp.mp4",
+            "a%26b.mp4", "hdntl=exp=1~hmac=ab.mp4", "cdn.example%5Cprivate%5Cfilm.mp4", "%252F.mp4",
+        ])
+    func addresses(path: String) {
+        let found = Self.read(path)
+        #expect(found.name == nil && found.tags.isEmpty)
+        #expect(FileName(ofURL: "https://media.example/\(path)/master.m3u8", isManifest: true).name == "master")
+    }
+
+    @Test("Marks that names have are kept, and parameters of a path are not")
+    func marks() {
+        #expect(Self.read("Alien%3A%20Covenant.mkv").name == "Alien: Covenant")
+        #expect(Self.read("What%20is%20love%3F.mp4").name == "What is love?")
+        #expect(Self.read("Tom%20%26%20Jerry.mp4").name == "Tom & Jerry")
+        #expect(Self.read("film.mp4;jsessionid=ABC").name == "film")
+    }
+
     @Test("Numbers of tracks and episodes are read, and the series before them")
     func numbers() {
         let track = Self.read("a/01%20-%20Aurora.flac").tags

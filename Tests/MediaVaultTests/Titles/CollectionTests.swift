@@ -154,6 +154,73 @@ struct CollectionTests {
         await vault.close()
     }
 
+    @Test("The sharing of a collection can be ended when one title is left, and ends with the last one")
+    func last() async throws {
+        let first = try await add("/Aurora/01%20-%20One.mp4")
+        try await add("/Aurora/02%20-%20Two.mp4")
+        let anna = try await vault.viewers.add("Anna")
+        try await vault.collections.share(only().id, with: anna.id, isShared: true)
+        try await vault.titles.remove(MediaReference(fixture.origin.url("/Aurora/02%20-%20Two.mp4")))
+        #expect(vault.viewers.isShared(first, with: anna.id))
+        try await vault.collections.share(only().id, with: anna.id, isShared: false)
+        #expect(!vault.viewers.isShared(first, with: anna.id))
+        #expect(try await vault.collections.all().isEmpty)
+
+        try await vault.collections.move([first], to: "Trip")
+        try await vault.collections.share(only().id, with: anna.id, isShared: true)
+        try await vault.collections.move([first], to: nil)
+        #expect(vault.viewers.viewer(anna.id)?.collectionCount == 0)
+        try await vault.collections.move([first], to: "Trip")
+        #expect(!vault.viewers.isShared(first, with: anna.id))
+        await vault.close()
+    }
+
+    @Test("A collection does not take the name of another one, whose titles its viewers would see")
+    func taken() async throws {
+        let (one, other) = (try await add("/a/x.mp4"), try await add("/b/y.mp4"))
+        try await vault.collections.move([one], to: "Kids")
+        try await vault.collections.move([other], to: "Adults")
+        let kids = try #require(try await vault.collections.all().first { $0.name == "Kids" })
+        let error = await #expect(throws: VaultError.self) { try await vault.collections.rename(kids.id, to: "ADULTS") }
+        #expect(error?.code == .inUse)
+        try await vault.collections.rename(kids.id, to: "kids")
+        #expect(try await vault.collections.all().compactMap(\.name).sorted() == ["Adults", "kids"])
+        await vault.close()
+    }
+
+    @Test("A feed that is shared is shared with what it brings later, and no longer once it is not followed")
+    func feed() async throws {
+        let texts = Locked<String>("")
+        fixture.origin.answer { [resource = fixture.resource] request in
+            guard request.target.hasPrefix("/feed") else { return resource.answer(to: request) }
+            let bytes = Array(texts.withLock(\.self).utf8)
+            return ScriptedAnswer(200, fields: ["Content-Length": "\(bytes.count)"], body: [.bytes(bytes)])
+        }
+        func sync(_ names: String...) async throws {
+            let items = names.map { #"{"url": "/\#($0).mp4", "id": "\#($0)"}"# }
+            texts.withLock { $0 = "[\(items.joined(separator: ","))]" }
+            let source = MediaSubscription.Source.feed(fixture.origin.url("/feed").absoluteString)
+            let report = try await vault.subscriptions.sync(source, MediaSubscription.Choices())
+            for (_, entry) in report.fetch { for try await _ in vault.download(entry.reference) {} }
+        }
+        func id(_ name: String) async throws -> TitleID {
+            try #require(try await vault.titles.summary(of: fixture.origin.url("/\(name).mp4"))?.id)
+        }
+        try await sync("one")
+        let anna = try await vault.viewers.add("Anna")
+        let found = try await only()
+        #expect(found.kind == .feed)
+        try await vault.collections.share(found.id, with: anna.id, isShared: true)
+        try await sync("one", "two")
+        try await waitUntilShared(id("two"), with: anna.id, in: vault)
+        let subscription = try #require(try await vault.subscriptions.all().subscriptions.first)
+        _ = try await vault.subscriptions.remove(subscription.shortID, removesTitles: false)
+        let first = try await id("one")
+        while vault.viewers.isShared(first, with: anna.id) { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(vault.viewers.titles(sharedWith: anna.id) == [])
+        await vault.close()
+    }
+
     @Test("A collection that is renamed by its owner stays shared with the same viewers")
     func renameShared() async throws {
         let title = try await add("/a/x.mp4")

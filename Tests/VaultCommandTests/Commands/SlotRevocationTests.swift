@@ -71,7 +71,7 @@ struct SlotRevocationTests {
             (2, "2 (key-file, key-file), 3 (key-file, key-file), 4 (passphrase", change),
             (2, "lock out slot 3 (key-file, key-file);", change + both),
             (3, "opens no slot", change + ["--slot-key-file", lab.path("key"), "--drop-slots"]),
-            (2, "no slot 9", change + ["--slot", "9", "--drop-slots"]),
+            (6, "no slot 9", change + ["--slot", "9", "--drop-slots"]),
         ]
         for (status, words, arguments) in cases {
             let result = try await lab.start(["keys"] + arguments).result

@@ -32,7 +32,7 @@ struct GrantTests {
                 "GET events", "POST tickets", "GET openapi.json", "GET settings", "GET downloads",
                 "GET resources/{id}", "GET resources/{id}/explanation", "GET readiness", "GET subscriptions",
                 "GET evictions", "GET history",
-                "GET resources/{id}/cover",
+                "GET resources/{id}/cover", "GET resources/{id}/chapters", "GET collections",
             ],
             .play: [
                 "GET content", "POST content", "POST links", "GET resources/{id}/content", "GET positions",

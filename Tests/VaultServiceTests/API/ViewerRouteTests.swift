@@ -145,6 +145,7 @@ struct ViewerRouteTests {
         let allowed: Set = [
             "GET resources", "GET resources/{id}", "POST links", "GET events", "GET positions",
             "PUT resources/{id}/position", "GET resources/{id}/cover", "POST tickets", "GET session", "DELETE session",
+            "GET collections", "GET resources/{id}/chapters",
         ]
         var found: Set<String> = []
         for route in APIRoute.allCases {

@@ -138,7 +138,7 @@ struct ControlSocketTests {
                 "locks", "keys",
                 "rewraps", "keyring", "links", "tokens", "tickets", "readiness", "subscriptions", "sessions",
                 "evictions",
-                "viewers", "shares", "positions", "history", "playbacks",
+                "viewers", "shares", "positions", "history", "playbacks", "collections", "log",
             ].contains(route.rawValue)
             let needsBody = ["name", "mode", "position"].contains { route.rawValue.hasSuffix($0) }
             // A token is no session.

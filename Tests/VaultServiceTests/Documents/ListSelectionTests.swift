@@ -132,7 +132,9 @@ struct ListSelectionTests {
         for text in ["fluss gross", "GROẞE", "bjork fluß", "oeuvre", "final", "FOR trip act", "  fluss  "] {
             #expect(TitleSearch(text: text).finds(found), "\(text)")
         }
-        for text in ["fluss klein", "björk x", "finales"] { #expect(!TitleSearch(text: text).finds(found), "\(text)") }
+        for text in ["fluss klein", "björk zzz", "finales"] {
+            #expect(!TitleSearch(text: text).finds(found), "\(text)")
+        }
     }
 
     @Test("Titles that are named by their ids come in that order, without those that are gone")
