@@ -224,6 +224,7 @@ class PlaysOn(PagesCase):
         expect(self.page.locator("footer")).to_contain_text("Signed in as a guest")
         asked.clear()
         self.play(ALBUM[3])
+        self.wait_for("document.querySelector('video').ended")  # so that the key begins the next one, and does not stop it
         self.play(LONG)
         self.page.evaluate("document.querySelector('video').currentTime = 70")
         self.wait_for("document.querySelector('video').currentTime > 70.2")
