@@ -112,6 +112,8 @@ sort.added|Last added|Zuletzt hinzugefügt
 sort.size|Size|Größe
 titles|{count} titles|{count} Titel
 titles1|1 title|1 Titel
+collections|{count} collections|{count} Sammlungen
+collections1|1 collection|1 Sammlung
 nothingFound|No title matches.|Kein Titel passt.
 nothingShared|Nothing is shared with you yet.|Noch wird nichts mit Ihnen geteilt.
 emptyShelf|The vault is empty. Add a title on the page Downloads.|Der Tresor ist leer. Fügen Sie auf der Seite Downloads einen Titel hinzu.

@@ -1,8 +1,9 @@
 // The people who see what the owner shares with them.
 
 import {get, query, request} from './api.js';
+import {collectionOf, groupName} from './groups.js';
 import {code} from './qr.js';
-import {ask, button, busy, check, field, h, moment, nameOf, note, number, row, t, table} from './ui.js';
+import {ask, button, busy, check, field, h, many, moment, nameOf, note, number, row, t, table} from './ui.js';
 
 // Shows a link that signs another device in, and the code of it for a camera.
 export async function passOn(title, words, order) {
