@@ -1,4 +1,4 @@
-/// The form in which the vault stores names of titles, of chapters, and of those who made them, whoever stated them.
+/// The form in which the vault stores names of titles, of chapters, and of those who made them.
 package enum MediaName {
     /// The maximum number of characters.
     package static let maxLength = 200
@@ -16,7 +16,8 @@ package enum MediaName {
     }
 
     private static func endsWord(_ scalar: Unicode.Scalar) -> Bool {
-        [.control, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory)
+        if scalar.isASCII { return scalar.value < 0x20 || scalar.value == 0x7F }
+        return [.control, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory)
     }
 
     /// Returns whether a character embeds, overrides or isolates text of another direction (Unicode UAX #9 §2). The

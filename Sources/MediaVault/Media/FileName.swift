@@ -18,11 +18,11 @@ struct FileName: Hashable, Sendable {
     init(ofURL url: String, isManifest: Bool) {
         let parts = Self.path(of: url)
         guard let last = parts.last else {
-            (name, tags) = (nil, TitleTags())
+            self = FileName("")
             return
         }
-        let (file, folder) = (FileName(Self.stem(of: last)), parts.dropLast().last.map { FileName($0) })
-        self = isManifest && folder?.name != nil ? folder ?? file : file
+        let folder = isManifest ? parts.dropLast().last.map { FileName($0) } : nil
+        self = folder.flatMap { $0.name == nil ? nil : $0 } ?? FileName(Self.stem(of: last))
     }
 
     /// Reads the name of a file without its suffix.
@@ -78,91 +78,138 @@ struct FileName: Hashable, Sendable {
 }
 
 /// The text of a file's name, as its parts are read and taken away.
+///
+/// Lists read the name of every title, so that the characters are looked at one by one: patterns took ten times as long.
 private struct Words {
-    private var text: String
+    private var text: [Character]
 
-    init(_ text: String) { self.text = text }
+    init(_ text: String) { self.text = Array(text) }
 
     /// Takes the number at the beginning, such as `01 - `, `3. ` or `2-07 `; returns the disc and the track.
     ///
     /// A number counts only if it begins with a zero, or if more than a space separates it, because it may be a part of
     /// the name, as in `12 Monkeys`.
     mutating func takeTrack() -> (disc: Int?, track: Int)? {
-        guard text.first?.isNumber == true,
-            let match = text.prefixMatch(
-                of: /(?:(?<disc>[0-9]{1,2})-(?=[0-9]{2}[^0-9]))?(?<track>[0-9]{1,3})(?<gap>[ ._)-]+)(?=\S)/),
-            let track = Int(match.track)
-        else { return nil }
-        let isPadded = match.track.count > 1 && match.track.hasPrefix("0") || match.disc != nil
-        let isSeparated = [")", " -", "- ", ". "].contains { match.gap.contains($0) }
-        guard isPadded || isSeparated else { return nil }
-        let disc = match.disc.flatMap { Int($0) }
-        text = String(text[match.range.upperBound...])
-        return (disc, track)
+        let first = digits(at: 0)
+        var (disc, track) = (Int?.none, first)
+        if (1...2).contains(first.count), has("-", at: first.upperBound) {
+            let second = digits(at: first.upperBound + 1)
+            if second.count == 2, second.upperBound < text.count, Self.isGap(text[second.upperBound]) {
+                (disc, track) = (number(first), second)
+            }
+        }
+        guard (1...3).contains(track.count), let value = number(track) else { return nil }
+        var rest = text[track.upperBound...].firstIndex { !Self.isGap($0) } ?? text.endIndex
+        // A mark at the end belongs to the rest, which is never empty.
+        while rest > track.upperBound, rest == text.endIndex || text[rest].isWhitespace { rest -= 1 }
+        guard rest > track.upperBound else { return nil }
+        let gap = String(text[track.upperBound..<rest])
+        let isPadded = track.count > 1 && text[track.lowerBound] == "0" || disc != nil
+        guard isPadded || [")", " -", "- ", ". "].contains(where: gap.contains) else { return nil }
+        text = Array(text[rest...])
+        return (disc, value)
     }
 
-    /// Returns what the text says of a series, such as `The Harbour S01E02`; nil if it names no episode.
+    /// Returns what the text says of a series, such as `The Harbour S01E02` or `The Harbour 1x02`; nil if it names no
+    /// episode.
     func episode() -> (series: String, season: Int, number: Int)? {
-        guard mayNameEpisode else { return nil }
-        let place: Range<String.Index>, numbers: (Substring, Substring)
-        if let match = text.firstMatch(of: /(?i)(?:^|[ ._-])s([0-9]{1,2})[ ._-]?e([0-9]{1,4})(?![0-9a-z])/) {
-            (place, numbers) = (match.range, (match.1, match.2))
-        } else if let match = text.firstMatch(of: /(?i)(?:^|[ ._-])([0-9]{1,2})x([0-9]{2,3})(?![0-9a-z])/) {
-            (place, numbers) = (match.range, (match.1, match.2))
-        } else {
+        let starts = text.indices.filter { $0 == 0 || Self.isEdge(text[$0 - 1]) }
+        let found = starts.lazy.compactMap(seasonAndEpisode).first ?? starts.lazy.compactMap(crossed).first
+        guard let (start, season, number) = found else { return nil }
+        return (Self.trimmed(Self.spaced(Array(text[..<max(0, start - 1)]))), season, number)
+    }
+
+    /// Reads `S01E02`, with or without a mark between the two.
+    private func seasonAndEpisode(at start: Int) -> (start: Int, season: Int, number: Int)? {
+        guard has("s", at: start) else { return nil }
+        let season = digits(at: start + 1)
+        let isMarked = season.upperBound < text.count && Self.isEdge(text[season.upperBound])
+        let letter = season.upperBound + (isMarked ? 1 : 0)
+        guard (1...2).contains(season.count), has("e", at: letter) else { return nil }
+        return numbers(season, digits(at: letter + 1), 1...4).map { (start, $0, $1) }
+    }
+
+    /// Reads `1x02`.
+    private func crossed(at start: Int) -> (start: Int, season: Int, number: Int)? {
+        let season = digits(at: start)
+        guard (1...2).contains(season.count), has("x", at: season.upperBound) else { return nil }
+        return numbers(season, digits(at: season.upperBound + 1), 2...3).map { (start, $0, $1) }
+    }
+
+    private func numbers(_ season: Range<Int>, _ episode: Range<Int>, _ counts: ClosedRange<Int>) -> (Int, Int)? {
+        let isWord = episode.upperBound == text.count || !Self.isASCIILetter(text[episode.upperBound])
+        guard counts.contains(episode.count), isWord, let season = number(season), let episode = number(episode) else {
             return nil
         }
-        guard let season = Int(numbers.0), let number = Int(numbers.1) else { return nil }
-        let series = Self.spaced(String(text[..<place.lowerBound])).trimmingCharacters(in: Self.edges)
-        return (series, season, number)
+        return (season, episode)
     }
 
-    /// Whether a letter `s` or `x` stands beside a digit. Most names are decided by this, because it is fast.
-    private var mayNameEpisode: Bool {
-        zip(text.utf8, text.utf8.dropFirst()).contains { one, next in
-            (one | 0x20 == UInt8(ascii: "s") && (0x30...0x39).contains(next))
-                || ((0x30...0x39).contains(one) && next | 0x20 == UInt8(ascii: "x"))
-        }
+    /// Returns the place of the digits that begin at an index, which may be the end.
+    private func digits(at start: Int) -> Range<Int> {
+        let start = min(start, text.count)
+        return start..<(text[start...].firstIndex { !Self.isDigit($0) } ?? text.count)
     }
+
+    private func number(_ digits: Range<Int>) -> Int? { Int(String(text[digits])) }
+
+    private func has(_ one: Character, at index: Int) -> Bool {
+        index < text.count && (text[index] == one || text[index] == Character(one.uppercased()))
+    }
+
+    private static func isDigit(_ one: Character) -> Bool { one.isASCII && one.isNumber }
+
+    private static func isASCIILetter(_ one: Character) -> Bool { one.isASCII && one.isLetter }
+
+    private static func isEdge(_ one: Character) -> Bool { one == " " || one == "." || one == "_" || one == "-" }
+
+    private static func isGap(_ one: Character) -> Bool { isEdge(one) || one == ")" }
 
     /// The text as people read it; nil if it is empty or a token.
     var readable: String? {
         var words = Self.spaced(text).split(separator: " ")
         // What follows the resolution or the codec of a film describes the file.
         if let first = words.dropFirst().firstIndex(where: Self.isTechnical) { words = Array(words[..<first]) }
-        let name = words.joined(separator: " ").trimmingCharacters(in: Self.edges)
+        let name = Self.trimmed(words.joined(separator: [" "]))
         guard name.contains(where: { $0.isLetter || $0.isNumber }) else { return nil }
-        return words.count == 1 && Self.isToken(name) ? nil : name
+        return words.count == 1 && Self.isToken(Array(name)) ? nil : name
     }
 
-    private static let edges = CharacterSet(charactersIn: " ._-")
     private static let technical: Set = [
         "480p", "576p", "720p", "1080p", "1080i", "1440p", "2160p", "4k", "uhd", "x264", "x265", "h264", "h265", "hevc",
-        "av1",
-        "webdl", "web-dl", "webrip", "bluray", "blu-ray", "bdrip", "brrip", "dvdrip", "hdtv", "remux",
+        "av1", "webdl", "web-dl", "webrip", "bluray", "blu-ray", "bdrip", "brrip", "dvdrip", "hdtv", "remux",
     ]
 
-    private static func isTechnical(_ word: Substring) -> Bool {
-        technical.contains(word.trimmingCharacters(in: CharacterSet(charactersIn: "[]()")).lowercased())
+    private static func isTechnical(_ word: ArraySlice<Character>) -> Bool {
+        word.count < 12 && technical.contains(trimmed(word, of: "[]()").lowercased())
+    }
+
+    private static func trimmed(_ text: some Sequence<Character>, of edges: String = " ._-") -> String {
+        // An accent alone is no part of an edge, so that the scalars are looked at.
+        let (scalars, edges) = (String(text).unicodeScalars, edges.unicodeScalars)
+        guard let first = scalars.firstIndex(where: { !edges.contains($0) }),
+            let last = scalars.lastIndex(where: { !edges.contains($0) })
+        else { return "" }
+        return String(scalars[first...last])
     }
 
     /// Returns a text with spaces in place of the marks that stand for them in names of files.
-    private static func spaced(_ text: String) -> String {
-        if text.contains(" ") { return text.replacing("_", with: " ") }
-        for mark in ["_", "+", "."] where text.contains(mark) {
-            let spaced = text.replacing(mark, with: " ")
-            return mark == "." ? spaced : spaced.replacing(".", with: " ")
-        }
+    private static func spaced(_ text: [Character]) -> [Character] {
+        if text.contains(" ") { return replacing(["_"], in: text) }
+        for mark: Character in ["_", "+", "."] where text.contains(mark) { return replacing([mark, "."], in: text) }
         // A single hyphen may be a part of a word.
-        return text.split(separator: "-").count > 2 && !isToken(text) ? text.replacing("-", with: " ") : text
+        return text.split(separator: "-").count > 2 && !isToken(text) ? replacing(["-"], in: text) : text
+    }
+
+    private static func replacing(_ marks: [Character], in text: [Character]) -> [Character] {
+        text.map { marks.contains($0) ? " " : $0 }
     }
 
     /// Returns whether a word is a number or a key of a program rather than a word of people.
-    private static func isToken(_ word: String) -> Bool {
+    private static func isToken(_ word: [Character]) -> Bool {
         let plain = word.filter { $0 != "-" && $0 != "_" && $0 != "=" }
         let (letters, digits) = (plain.count(where: \.isLetter), plain.count(where: \.isNumber))
         guard letters > 0 else { return digits > 4 }
-        guard plain.utf8.count == plain.count, plain.count >= 8 else { return false }
+        guard plain.count >= 8, plain.allSatisfy({ $0.utf8.count == 1 }) else { return false }
         if digits > 0, plain.count >= 12, plain.allSatisfy(\.isHexDigit) { return true }
         let changes = zip(plain, plain.dropFirst()).count { one, next in
             one.isLowercase && next.isUppercase || one.isNumber != next.isNumber
