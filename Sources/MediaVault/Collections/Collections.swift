@@ -18,7 +18,7 @@ public struct Collections: Sendable {
     /// Titles whose rows do not open are left out.
     ///
     /// - Throws: ``VaultError`` if the index cannot be read.
-    public func all() async throws -> [TitleCollection] { try await collections(of: titles.summaries()) }
+    public func all() async throws -> [TitleCollection] { try await collections(of: titles.list().sound()) }
 
     /// Returns the collections with at least one title that a viewer may see. Other titles are left out of them.
     ///
@@ -30,8 +30,10 @@ public struct Collections: Sendable {
     /// Returns the collection with an id.
     ///
     /// - Throws: ``VaultError`` with code `notHeld` if there is none.
-    public func find(_ id: String) async throws -> TitleCollection {
-        guard let found = try await all().first(where: { $0.id == id }) else {
+    public func find(_ id: String) async throws -> TitleCollection { try Self.find(id, in: await all()) }
+
+    private static func find(_ id: String, in all: [TitleCollection]) throws -> TitleCollection {
+        guard let found = all.first(where: { $0.id == id }) else {
             throw VaultError(.notHeld, "there is no collection with this id; list the collections")
         }
         return found
@@ -47,7 +49,8 @@ public struct Collections: Sendable {
     ///   has the name; `owned` if this process is not the owner.
     public func rename(_ id: String, to name: String?) async throws {
         try titles.store.requireOwner(to: "renames collections")
-        let (collection, name) = (try await find(id), name.flatMap(MediaName.cleaned))
+        let (all, name) = (try await all(), name.flatMap(MediaName.cleaned))
+        let collection = try Self.find(id, in: all)
         switch collection.kind {
         case .own:
             guard let name else {
@@ -55,9 +58,8 @@ public struct Collections: Sendable {
                     .invalidArgument, "only its name holds this collection together; move its titles out to end it")
             }
             let key = CollectionKey(kind: .own, text: CollectionKey.comparable(name))
-            let isTaken = try await all().contains { $0.key == key && $0.id != id }
             // The viewers of the one would see the titles of the other.
-            guard !isTaken else {
+            guard !all.contains(where: { $0.key == key && $0.id != id }) else {
                 throw VaultError(
                     .inUse, "another collection has this name; move the titles into it, or give another name")
             }

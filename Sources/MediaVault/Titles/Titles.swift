@@ -19,19 +19,6 @@ public struct Titles: Sendable {
     /// Returns the titles that a person would list: all resources except the parts of titles, which are not even read.
     public func list() -> ResourceListing { ResourceListing(store: store, pool: pool, hasParts: false) }
 
-    /// Returns summaries of all titles whose rows open, in no meaningful order.
-    ///
-    /// - Throws: ``VaultError`` if the index cannot be read.
-    func summaries() async throws -> [ResourceSummary] {
-        var summaries: [ResourceSummary] = []
-        do {
-            for try await title in list() { summaries.append(title) }
-        } catch let error as VaultError where error.code == .integrity {
-            // The listing throws this error only at its end, after it has listed every title that opens.
-        }
-        return summaries
-    }
-
     /// Returns a summary of what the vault holds of a resource; nil if the vault does not know the resource.
     public func summary(of reference: MediaReference) async throws -> ResourceSummary? {
         try await summary(of: loaders.name(reference).id)
@@ -58,6 +45,20 @@ public struct Titles: Sendable {
         return try await pool.run {
             guard let resource = try store.index.resources.find(id) else { throw reference.notHeld }
             return try MediaBytes(resource, in: store).map { try MediaTags(of: $0).chapters } ?? []
+        }
+    }
+
+    /// Returns summaries of the titles with some ids, in the same order, without those that the vault does not have, or
+    /// whose rows do not open.
+    package func summaries(of ids: [TitleID]) async throws -> [ResourceSummary] {
+        let store = store
+        return try await pool.run {
+            let found = try store.index.titleIDs.resources(Set(ids))
+            // If no title has an id, the parts with it are found.
+            let titles = ids.compactMap { id in
+                found[id]?.first { $0.metadata.title != nil || $0.metadata.partOf.isEmpty }
+            }
+            return try store.summaries(of: titles)
         }
     }
 

@@ -51,7 +51,7 @@ final class TitleMarks: Sendable {
         let all = found
         return places.withLock { places in
             defer { places = all }
-            return Self.change(from: places ?? [:], to: all, grouping)
+            return Self.change(from: places ?? [:], to: all, in: all, grouping)
         }
     }
 
@@ -66,21 +66,25 @@ final class TitleMarks: Sendable {
         let rows = try store.index.resources.sealed(Array(changed.subtracting(missing)))
         let found = try read(rows, grouping)
         return places.withLock { places in
-            guard let former = places else { return Change(isAny: false, emptied: []) }
-            let kept = former.filter { !changed.contains($0.value.resource) }
-            let now = kept.merging(found) { _, new in new }
+            guard var now = places else { return Change(isAny: false, emptied: []) }
+            let former = now.filter { changed.contains($0.value.resource) || found[$0.key] != nil }
+            for title in former.keys { now[title] = nil }
+            now.merge(found) { _, new in new }
             places = now
-            return Self.change(from: former, to: now, grouping)
+            return Self.change(from: former, to: found, in: now, grouping)
         }
     }
 
+    /// Compares the titles that were read again.
+    ///
+    /// - Parameter all: all titles as they are now.
     private static func change(
-        from former: [TitleID: Place], to now: [TitleID: Place], _ grouping: TitleGrouping
+        from former: [TitleID: Place], to found: [TitleID: Place], in all: [TitleID: Place], _ grouping: TitleGrouping
     ) -> Change {
-        let (before, after) = (former.mapValues(\.mark), now.mapValues(\.mark))
-        guard before != after else { return Change(isAny: false, emptied: []) }
-        let emptied = Set(before.values).subtracting(after.values).subtracting(grouping.marksOfFeeds)
-        return Change(isAny: true, emptied: emptied)
+        guard former.mapValues(\.mark) != found.mapValues(\.mark) else { return Change(isAny: false, emptied: []) }
+        let held = Set(all.values.map(\.mark))
+        let left = Set(former.values.map(\.mark)).subtracting(held)
+        return Change(isAny: true, emptied: left.subtracting(grouping.marksOfFeeds))
     }
 
     private func read(_ rows: [SealedResource], _ grouping: TitleGrouping) throws -> [TitleID: Place] {

@@ -160,17 +160,10 @@ extension Viewers {
             try followResources()
             return self.resources(sharedWith: viewer).map { Array($0.values) }
         }
-        var summaries: [ResourceSummary] = []
         guard let resources else {
-            do {
-                for try await title in ResourceListing(store: store, pool: pool, hasParts: false) {
-                    summaries.append(title)
-                }
-            } catch let error as VaultError where error.code == .integrity {
-                // The listing throws this error only at its end, after it has listed every title that opens.
-            }
-            return summaries
+            return try await ResourceListing(store: store, pool: pool, hasParts: false).sound()
         }
+        var summaries: [ResourceSummary] = []
         for first in stride(from: 0, to: resources.count, by: Self.pageSize) {
             let page = Array(resources[first..<min(first + Self.pageSize, resources.count)])
             summaries += try await pool.run { [store] in

@@ -81,7 +81,7 @@ public final class Viewers: Sendable {
             state.positions = stored.positions.merging(unwritten) { _, mine in mine }
             (state.unreadable, state.locator) = (stored.unreadable, locator)
         }
-        guard stored.viewers.contains(where: { !$0.collections.isEmpty }) else { return marks.forget() }
+        guard sharesCollections else { return marks.forget() }
         // If the titles cannot be read, no collection is shared, until the next change is followed.
         do { try marks.load() } catch { marks.forget() }
     }

@@ -30,7 +30,10 @@ package struct LocalVault: VaultClient {
     func resources(after cursor: String?, limit: Int?, _ selection: ListSelection) async throws -> PageDocument {
         guard !selection.isAll else { return try await resources(after: cursor, limit: limit) }
         let (cursor, limit) = (try cursor.map { try Self.read($0, ListCursor.init) }, try Self.checked(limit))
-        let all = try await kept.titles(of: vault, isFirst: cursor == nil && selection.ids == nil)
+        let all =
+            if let ids = selection.ids { (titles: try await vault.titles.summaries(of: ids), damaged: 0) } else {
+                try await kept.titles(of: vault, isFirst: cursor == nil)
+            }
         let page = try selection.page(
             of: all.titles.map(ListedDocument.init), at: Timestamp(seconds: vault.now), after: cursor, limit: limit)
         return PageDocument(resources: page.titles, damaged: all.damaged, next: page.next?.description)

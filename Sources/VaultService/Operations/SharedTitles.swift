@@ -29,11 +29,14 @@ struct SharedTitles: Sendable {
     func page(after cursor: String?, limit: Int?, _ selection: ListSelection) async throws -> ViewedPageDocument {
         let limit = try LocalVault.checked(limit)
         let cursor = try cursor.map { try LocalVault.read($0, ListCursor.init) }
-        let sharesAll = vault.viewers.titles(sharedWith: viewer) == nil
-        let titles =
-            sharesAll
-            ? try await kept.titles(of: vault, isFirst: cursor == nil && selection.ids == nil).titles
-            : try await vault.viewers.summaries(sharedWith: viewer)
+        let titles: [ResourceSummary]
+        if let ids = selection.ids {
+            titles = try await vault.titles.summaries(of: ids.filter { vault.viewers.isShared($0, with: viewer) })
+        } else if vault.viewers.titles(sharedWith: viewer) == nil {
+            titles = try await kept.titles(of: vault, isFirst: cursor == nil).titles
+        } else {
+            titles = try await vault.viewers.summaries(sharedWith: viewer)
+        }
         let byID = Dictionary(titles.compactMap { title in title.id.map { ($0, title) } }) { first, _ in first }
         // The selection does not see URLs, so that neither a search nor an order can reveal their content.
         let page = try selection.page(

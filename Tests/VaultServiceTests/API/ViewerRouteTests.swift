@@ -90,6 +90,8 @@ struct ViewerRouteTests {
             #expect(try await names("") == ["Film A", "Film B"])
             #expect(try await names("sort=added&filter=held").count == 2)
             #expect(try await names("search=film%20b") == ["Film B"])
+            // The ids have the order, and one that is not shared names nothing.
+            #expect(try await names("ids=\(ids[0]),\(ids[2]),aaaaaaaa,\(ids[1])") == ["Film B", "Film A"])
             // A search must not reveal what a URL contains.
             for text in ["secretfolder", "mp4", "hunter2", "127.0.0.1", "one"] {
                 #expect(try await names("search=\(text)") == [], "\(text)")
