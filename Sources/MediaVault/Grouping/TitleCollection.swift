@@ -2,8 +2,8 @@ import VaultModel
 
 /// Titles that belong together, in the order in which people play them.
 public struct TitleCollection: Sendable {
-    /// The id: 16 hex digits that reveal nothing about where the titles came from. It changes if the vault computes the
-    /// ids of its resources anew.
+    /// The id: 16 hex digits that reveal nothing about where the titles came from. It changes with the
+    /// locator, from which the ids of resources are derived.
     public let id: String
     /// What makes the titles belong together.
     public let kind: CollectionKind

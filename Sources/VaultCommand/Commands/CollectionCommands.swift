@@ -47,7 +47,7 @@ struct CollectionRenameCommand: AsyncParsableCommand {
             let id = try await CollectionChoice.find(collection, in: vault).id
             try await vault.call(Operations.Collections.rename, CollectionName(id, name: name))
         }
-        await Terminal.shared.say("the collection is named anew")
+        await Terminal.shared.say("the collection has its new name")
     }
 }
 

@@ -19,18 +19,14 @@ struct OpenCommand: AsyncParsableCommand {
     @Flag(help: "Print the link, and open nothing.")
     var print = false
 
-    @Option(
-        help: ArgumentHelp(
-            "Address of the service as the browser reaches it, such as vault.example:8443 (default: its own).",
-            valueName: "host:port"))
-    var listen: String?
+    @OptionGroup var reach: BrowserAddress
 
     @OptionGroup var access: VaultAccess
 
     func run() async throws {
         let service = try await SignInLink.service(of: access)
         let before = Set(try await service.vault.call(Operations.Grants.sessions).sessions.map(\.id))
-        let link = try await service.link(listen: listen, viewer: nil)
+        let link = try await service.link(listen: reach.listen, viewer: nil)
         guard !print else { return try await link.print() }
         let page = try RedirectPage(to: link.text)
         defer { page.remove() }

@@ -60,23 +60,20 @@ struct ShareArguments: ParsableArguments {
             // All names are resolved before anything changes, so that nothing is shared if one is misspelt.
             var viewers: [String?] = []
             for name in with { viewers.append(try await ViewerName.id(of: name, in: vault)) }
-            var changed = 0
+            let orders: [(String?) -> ShareOrder]
             if let name = selection.collection {
                 let id = try await CollectionChoice.find(name, in: vault).id
-                for viewer in viewers.isEmpty ? [nil] : viewers {
-                    let order = ShareOrder(collection: id, viewer: viewer, shared: isShared)
-                    changed += try await vault.call(Operations.Viewers.share, order).changed
-                }
-                return changed
-            }
-            let titles = try await Self.ids(of: names, selection, naming, in: vault)
-            for viewer in viewers.isEmpty ? [nil] : viewers {
-                for first in stride(from: 0, to: titles.count, by: ShareOrder.maxCount) {
+                orders = [{ ShareOrder(collection: id, viewer: $0, shared: isShared) }]
+            } else {
+                let titles = try await Self.ids(of: names, selection, naming, in: vault)
+                orders = stride(from: 0, to: titles.count, by: ShareOrder.maxCount).map { first in
                     let some = Array(titles[first..<min(first + ShareOrder.maxCount, titles.count)])
-                    changed += try await vault.call(
-                        Operations.Viewers.share, ShareOrder(some, viewer: viewer, shared: isShared)
-                    ).changed
+                    return { ShareOrder(some, viewer: $0, shared: isShared) }
                 }
+            }
+            var changed = 0
+            for viewer in viewers.isEmpty ? [nil] : viewers {
+                for order in orders { changed += try await vault.call(Operations.Viewers.share, order(viewer)).changed }
             }
             return changed
         }

@@ -1,3 +1,4 @@
+import ArgumentParser
 import MediaVault
 import VaultService
 
@@ -52,4 +53,13 @@ extension SignInLink.Service {
         return SignInLink(
             text: "\(isSecure ? "https" : "http")://\(address)/#ticket=\(ticket.ticket)", lifetime: ticket.lifetime)
     }
+}
+
+/// The option that says where a browser reaches the service.
+struct BrowserAddress: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Address of the service as the browser reaches it, such as vault.example:8443 (default: its own).",
+            valueName: "host:port"))
+    var listen: String?
 }

@@ -189,18 +189,14 @@ struct ViewersLinkCommand: AsyncParsableCommand {
     @Argument(help: ViewerName.help, completion: ServiceCompletion.viewers)
     var name: String
 
-    @Option(
-        help: ArgumentHelp(
-            "Address of the service as the browser reaches it, such as vault.example:8443 (default: its own).",
-            valueName: "host:port"))
-    var listen: String?
+    @OptionGroup var reach: BrowserAddress
 
     @OptionGroup var access: VaultAccess
 
     func run() async throws {
         let service = try await SignInLink.service(of: access)
         let id = try await ViewerName.id(of: name, in: service.vault)
-        try await service.link(listen: listen, viewer: id).print()
+        try await service.link(listen: reach.listen, viewer: id).print()
     }
 }
 

@@ -10,32 +10,15 @@ package struct CollectionDocument: Codable, Sendable {
     /// The ids of the titles, in the order in which people play them.
     package let titles: [TitleID]
     /// The ids of the viewers with whom the collection is shared; empty unless the owner asks.
-    package private(set) var viewers: [String]
-    private let isNamedByOrigin: Bool
+    package let viewers: [String]
 
-    init(_ collection: TitleCollection, viewers: [ViewerID] = []) {
-        (id, kind, isNamedByOrigin) = (collection.id, collection.kind, collection.isNamedByOrigin)
-        (titles, self.viewers) = (collection.titles.compactMap(\.id), viewers.map(\.hex))
-        name = collection.name
-    }
-
-    /// A copy that does not reveal where the titles came from.
-    var withoutOrigin: CollectionDocument {
-        var document = self
-        if isNamedByOrigin { document.name = nil }
-        return document
-    }
-
-    private enum CodingKeys: CodingKey { case id, kind, name, titles, viewers }
-
-    package init(from decoder: any Decoder) throws {
-        let members = try decoder.container(keyedBy: CodingKeys.self)
-        (id, kind) = (
-            try members.decode(String.self, forKey: .id), try members.decode(CollectionKind.self, forKey: .kind)
-        )
-        titles = try members.decode([TitleID].self, forKey: .titles)
-        (viewers, isNamedByOrigin) = (try members.decode([String].self, forKey: .viewers), false)
-        name = try members.decodeIfPresent(String.self, forKey: .name)
+    /// - Parameters:
+    ///   - viewers: the viewers with whom the collection is shared.
+    ///   - hasOriginNames: whether the name may reveal where the titles came from.
+    init(_ collection: TitleCollection, viewers: [ViewerID] = [], hasOriginNames: Bool) {
+        (id, kind, self.viewers) = (collection.id, collection.kind, viewers.map(\.hex))
+        titles = collection.titles.compactMap(\.id)
+        name = collection.isNamedByOrigin && !hasOriginNames ? nil : collection.name
     }
 }
 

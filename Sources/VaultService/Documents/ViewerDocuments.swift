@@ -118,6 +118,16 @@ package struct ShareOrder: Codable, Sendable {
     /// The maximum number of titles per request.
     package static let maxCount = 10_000
 
+    /// Returns the titles that a request names.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if there are none, or more than ``maxCount``.
+    static func checked(_ titles: [TitleID]) throws -> [TitleID] {
+        guard (1...maxCount).contains(titles.count) else {
+            throw VaultError(.invalidArgument, "resources must name 1 to \(maxCount) titles")
+        }
+        return titles
+    }
+
     package init(_ resources: [TitleID], viewer: String?, shared: Bool) {
         (self.resources, collection, self.shared) = (resources, nil, shared)
         self.viewer = viewer

@@ -16,11 +16,12 @@ extension Operations {
                 let isOwner = caller.access.map { $0.scope == .admin } ?? true
                 return CollectionsDocument(
                     collections: try await collections.all().map {
-                        CollectionDocument($0, viewers: isOwner ? collections.viewers(of: $0) : [])
+                        CollectionDocument(
+                            $0, viewers: isOwner ? collections.viewers(of: $0) : [], hasOriginNames: true)
                     })
             }
             let shared = try await vault.collections.all(sharedWith: viewer).map {
-                CollectionDocument($0).withoutOrigin
+                CollectionDocument($0, hasOriginNames: false)
             }
             // The order must not tell the names that were left out.
             return CollectionsDocument(
@@ -38,10 +39,7 @@ extension Operations {
         /// Moves titles into the owner's collection of a name, or back to where they belong by themselves.
         package static let move = Operation<CollectionMove, EmptyDocument>(.post, "collections", scope: .admin) {
             order, vault, _ in
-            guard (1...ShareOrder.maxCount).contains(order.resources.count) else {
-                throw VaultError(.invalidArgument, "resources must name 1 to \(ShareOrder.maxCount) titles")
-            }
-            try await vault.collections.move(order.resources, to: order.name)
+            try await vault.collections.move(ShareOrder.checked(order.resources), to: order.name)
             return EmptyDocument()
         }
     }

@@ -77,9 +77,7 @@ extension Operations {
             let viewer = try order.viewer.map { try viewerID($0) }
             switch (order.resources, order.collection) {
             case (let titles?, nil):
-                guard (1...ShareOrder.maxCount).contains(titles.count) else {
-                    throw VaultError(.invalidArgument, "resources must name 1 to \(ShareOrder.maxCount) titles")
-                }
+                let titles = try ShareOrder.checked(titles)
                 return SharedDocument(
                     changed: try await vault.viewers.share(titles, with: viewer, isShared: order.shared))
             case (nil, let id?):

@@ -12,7 +12,7 @@ let last = Promise.resolve();
 
 const edge = duration => Math.min(EDGE, duration / 4);
 
-// After the end of a session it is nobody, of whom nothing is kept.
+// After the end of a session there is no guest, so that nothing is kept.
 const isGuest = () => Boolean(currentSession()) && !isOwner() && !currentSession().viewer;
 
 export async function positions(signal) {

@@ -67,7 +67,7 @@ export async function share(item) {
 	const [people, shared, group] = await Promise.all([get('viewers'), get('shares'), collectionOf(item.id)]);
 	if (!people.viewers.length) return note(t('noViewers'));
 	const now = new Set(shared.shares.find(one => one.id === item.id)?.viewers || []);
-	// Whoever sees all, or its collection, sees it anyway.
+	// A viewer who sees all titles, or its collection, sees this one, too.
 	const isAnyway = viewer => viewer.sharesAll || Boolean(group?.viewers.includes(viewer.id));
 	const words = viewer => viewer.sharesAll ? t('seesAll', {name: viewer.name}) : isAnyway(viewer) ? `${viewer.name} (${groupName(group)})` : viewer.name;
 	const boxes = people.viewers.map(viewer => [viewer, check(words(viewer), {checked: isAnyway(viewer) || now.has(viewer.id), disabled: isAnyway(viewer)})]);
