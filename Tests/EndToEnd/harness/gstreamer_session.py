@@ -127,33 +127,61 @@ def is_end(sink, resumed, whole, settling):
     return frames == all_frames[first:end] and end >= len(all_frames) - 2
 
 
+def sought(player, url, second):
+    """Returns what a player shows at a second. One that takes a wrong length for that of an Ogg cannot seek, at any
+    address, and is replaced."""
+    for _ in range(TRIES):
+        if shown := player.seek(second):
+            return player, shown
+        if not path(url).endswith(".ogg"):
+            break
+        player.stop()
+        player = opened(url)
+    return player, None
+
+
+def resume(url, second, is_whole):
+    """Plays from a second to the end; returns the player, and what it played. One that takes a wrong length for that of
+    an Ogg seeks elsewhere, at any address, and is replaced."""
+    for _ in range(TRIES):
+        player = opened(url)
+        played = player.seek(second) and player.play_to_end()
+        player.stop()
+        if played != [None, None] and is_whole(player):
+            break
+    return player, played
+
+
+def path(url):
+    return urllib.parse.urlsplit(url).path
+
+
 def session(url, seconds):
     """Starts, seeks, stops; then resumes at the last second and plays to the end; then plays everything."""
     seen, player = {}, opened(url)
     seen["start"] = player.shown()
     for second in seconds:
-        seen[f"seek to {second} s"] = player.seek(second)
+        player, seen[f"seek to {second} s"] = sought(player, url, second)
     player.stop()
-    for _ in range(TRIES):
-        resumed = opened(url)
-        seen["resume"] = resumed.seek(seconds[-1]) and resumed.play_to_end()
-        resumed.stop()
-        if seen["resume"] != [None, None]:
-            break  # else it took a wrong length for that of the Ogg, and sought beyond the end
+    resumed, seen["resume"] = resume(url, seconds[-1], lambda _: True)
     whole = opened(url)
     seen["whole"] = whole.play_to_end()
     whole.stop()
-    path = urllib.parse.urlsplit(url).path
-    if path.endswith((".ts", ".ogg")):
+    if path(url).endswith((".ts", ".ogg")):
         # In a transport stream or an Ogg, a seek goes where the estimated bit rate leads, and may show half a picture
         # first: both differ from run to run, at any address. So only what plays from there on is compared with the
         # whole file.
         for second in seconds:
             seen[f"seek to {second} s"] = seen[f"seek to {second} s"] and True
-    if path.endswith(".ts"):
+    if path(url).endswith(".ts"):
         seen["resume"] = is_end("video-sink", resumed, whole, GROUP) or None
-    elif seen["resume"] and is_end("audio-sink", resumed, whole, SETTLING):
-        seen["resume"][1] = True
+    else:
+        def ends(player):
+            return is_end("audio-sink", player, whole, SETTLING)
+        if path(url).endswith(".ogg") and not ends(resumed):
+            resumed, seen["resume"] = resume(url, seconds[-1], ends)
+        if seen["resume"] and ends(resumed):
+            seen["resume"][1] = True
     return seen
 
 
