@@ -55,22 +55,6 @@ public struct Viewer: Hashable, Sendable {
     package static func check(name: String) throws { try AccessGrant.check(name: name) }
 }
 
-/// Stands for a collection in the records of the viewers with whom it is shared: a hash of what its titles share.
-package struct CollectionMark: Hashable, Sendable {
-    package let bytes: [UInt8]
-
-    private static let byteCount = 16
-
-    /// Creates the mark from a hash of at least 16 bytes, of which it keeps the first.
-    package init(hash: [UInt8]) { bytes = Array(hash.prefix(Self.byteCount)) }
-
-    /// Creates the mark from its bytes; nil if their number is wrong.
-    package init?(bytes: [UInt8]) {
-        guard bytes.count == Self.byteCount else { return nil }
-        self.bytes = bytes
-    }
-}
-
 /// Identifies a viewer: 16 random bytes.
 public typealias ViewerID = Identifier<ViewerKind>
 

@@ -1,6 +1,7 @@
 """The pages with which the owner runs the box: titles, downloads, health, access, settings, keys."""
 
 import hashlib
+import json
 import os
 import re
 import subprocess
@@ -41,6 +42,39 @@ class Owner(PagesCase):
         self.confirm("Remove", "Remove “Film table”?", "will be gone", "It is pinned")
         expect(line).to_have_count(0)
         self.assertNotIn(url, [item["url"] for item in self.titles()])
+
+    def test_several(self):
+        """Several titles are named at once and moved into a collection, which is then pinned with what comes later"""
+        queries = ("several1", "several2")
+        urls = [self.title(query)[0] for query in queries]
+        self.go("titles")
+
+        def choose(*names):
+            self.page.get_by_label("Search titles").fill("several")
+            expect(self.page.locator("tbody tr")).to_have_count(2)
+            for name in names:
+                self.page.get_by_label(f"Choose “{name}”").check()
+
+        choose("Film several1", "Film several2")
+        self.page.get_by_role("group", name="Actions").get_by_role("button", name="Rename").click()
+        for number in ("1", "2"):
+            self.page.locator("dialog").get_by_label(f"Film several{number}").fill(f"Part {number} of several")
+        self.confirm("Save")
+        self.assert_eventually(
+            lambda: [self.vault.info(url)["name"] for url in urls], ["Part 1 of several", "Part 2 of several"])
+        choose("Part 1 of several", "Part 2 of several")
+        self.page.get_by_role("group", name="Actions").get_by_role("button", name="Move into a collection").click()
+        self.page.get_by_label("New name").fill("Several")
+        self.confirm("Save")
+        self.assert_eventually(lambda: [self.vault.info(url)["collection"] for url in urls], ["Several"] * 2)
+        group = json.loads(self.vault.result("collection", "list", "--json"))["collections"]
+        self.go(f"collections/{next(one['id'] for one in group if one['name'] == 'Several')}")
+        self.act("Pin all, also what comes later")
+        self.assert_eventually(lambda: [self.vault.info(url)["class"] for url in urls], ["pinned"] * 2)
+        expect(self.page.locator("main")).to_contain_text("pinned")
+        url = self.title("several3")[0]
+        self.vault.result("collection", "move", url, "--to", "Several")
+        self.assert_eventually(lambda: self.vault.info(url)["class"], "pinned")
 
     def test_title(self):
         """One title shows its bytes and where the last ones came from, and is renamed, pinned and given a mode"""

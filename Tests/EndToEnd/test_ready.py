@@ -5,6 +5,7 @@ import os
 
 from harness import client
 from harness.case import VaultCase, each
+from harness.waiting import eventually
 
 SIZE = 20_000_000
 # Without a key the service answers.
@@ -59,6 +60,32 @@ class Ready(VaultCase):
         self.assertEqual(vault.run("ready", "--until", "7d").returncode, 0)
         self.assertEqual(len(self.origin.gets("film.mp4")), asked)
         self.assertTrue(vault.result("cat", url, "--offline") == self.origin.film("film.mp4").content)
+
+    def test_collection(self):
+        """A collection that is pinned pins what joins it, and is ready with all its titles, with and without a
+        service"""
+        vault = self.new_vault()
+        for number in (1, 2, 3):
+            self.origin.add(f"Aurora/0{number}%20-%20Song.mp3", size=100_000, seed=number)
+        one, two, three = (self.origin.url(f"Aurora/0{number}%20-%20Song.mp3") for number in (1, 2, 3))
+        vault.result("fetch", one, two)
+        self.assertIn(b"pinned", vault.result("pin", "--collection", "aurora", "--yes"))
+        vault.serve()
+        vault.result("fetch", three)
+
+        def classes():
+            return [title["class"] for title in json.loads(vault.result("list", "--json", **KEYLESS))]
+
+        self.assertTrue(eventually(lambda: classes() == ["pinned"] * 3))
+        refused = vault.run("unpin", three, **KEYLESS)
+        self.assertIn(b"pinned with its collection", refused.stderr)
+        vault.result("verify", **KEYLESS)
+        for options in (KEYLESS, {}):
+            done = vault.result("ready", "--collection", "Aurora", **options)
+            self.assertEqual(done, b"ready: 3 titles (300.0 kB) will play without the network\n")
+        vault.result("unpin", "--collection", "Aurora", "--yes", **KEYLESS)
+        self.assertEqual(classes(), ["download"] * 3)
+        self.assertEqual(vault.run("ready", "--collection", "Borealis", **KEYLESS).returncode, 6)
 
     def test_damage(self):
         """A lost file makes the title unready: the list names its id and what to do, and a repair makes it ready"""

@@ -117,6 +117,23 @@ struct TitleIDCommandTests {
         _ = service
     }
 
+    @Test(
+        "Titles are named by a list, or as their files are named, with a service or without", arguments: [true, false])
+    func renamedSeveral(isServed: Bool) async throws {
+        let id = try await fetched(served.url)
+        let service = isServed ? try await served.serve() : nil
+        let list = URL(filePath: served.lab.folder.path + "/names.txt")
+        try "# names\n\(id)  The long way  \n\naaaaaaaa\tNobody\n".write(to: list, atomically: true, encoding: .utf8)
+        let named = try await served.act(isServed, "rename", "--list", list.path)
+        #expect(named.status == 6 && named.text == "\(id): named The long way\n")
+        let all = try await served.act(isServed, "rename", "--from-file-names", "--all", "--yes")
+        #expect(all.status == 0 && all.text == "\(id): named film\n")
+        for words in [["--list", list.path, id], [id], ["--all", "--list", list.path], ["--from-file-names"]] {
+            #expect(try await served.lab.start(["rename"] + words).result.status == 2, "\(words)")
+        }
+        _ = service
+    }
+
     @Test("--prefix and --all choose titles, and nothing is changed without consent", arguments: [true, false])
     func many(isServed: Bool) async throws {
         let (one, two, other) = (url("/a/1.mp4"), url("/a/2.mp4"), url("/b/1.mp4"))

@@ -63,12 +63,16 @@ public struct Collections: Sendable {
                 throw VaultError(
                     .inUse, "another collection has this name; move the titles into it, or give another name")
             }
-            // The viewers of the old name stay the viewers.
-            let former = viewers.viewers(of: collection.key.mark)
+            // The viewers of the old name stay the viewers, and its rule stays the rule.
+            let (former, mark, rule) = (
+                viewers.viewers(of: collection.key.mark), collection.key.mark, rule(of: collection)
+            )
             for viewer in former { try await viewers.share(key.mark, with: viewer, isShared: true) }
+            if !rule.isEmpty { try await changeRules { $0[key.mark] = rule } }
             try await change(collection.titles) { $0.collection = name }
-            if key != collection.key {
-                for viewer in former { try await viewers.share(collection.key.mark, with: viewer, isShared: false) }
+            if key.mark != mark {
+                for viewer in former { try await viewers.share(mark, with: viewer, isShared: false) }
+                if !rule.isEmpty { try await changeRules { $0[mark] = nil } }
             }
         case .feed: try await subscriptions.rename(feed: collection.key.text, to: name)
         case .series, .album, .folder: try await change(collection.titles) { $0.collectionName = name }
@@ -112,6 +116,65 @@ public struct Collections: Sendable {
         try await viewers.share(find(id).key.mark, with: viewer, isShared: isShared)
     }
 
+    /// Returns what applies to every title of a collection, also to one that joins it later.
+    public func rule(of collection: TitleCollection) -> CollectionRule { titles.marks.rules[collection.key.mark] }
+
+    /// Pins all titles of a collection, or sets their mode, also of those that come later; or ends that, which changes
+    /// the titles as ``Titles/unpin(_:)`` and ``Titles/setMode(_:for:)-(_,MediaReference)`` do.
+    ///
+    /// - Parameters:
+    ///   - id: the id of the collection.
+    ///   - isPinned: whether its titles are pinned from now on; nil to leave that unchanged.
+    ///   - mode: the mode of its titles, in which nil means that each may have its own; nil to leave that unchanged.
+    /// - Throws: ``VaultError`` with code `notHeld` if there is no such collection; `inUse` if too many collections have
+    ///   a rule; `owned` if this process is not the owner; `storage` or `diskFull` if the change cannot be written. A
+    ///   title that could not be pinned or get its mode is tried again later.
+    public func setRule(of id: String, isPinned: Bool? = nil, mode: VaultMode?? = nil) async throws {
+        try titles.store.requireOwner(to: "pins collections and sets their modes")
+        let collection = try await find(id)
+        let (old, mark) = (rule(of: collection), collection.key.mark)
+        let rule = CollectionRule(isPinned: isPinned ?? old.isPinned, mode: mode ?? old.mode)
+        if rule != old { try await changeRules { $0[mark] = rule } }
+        titles.marks.rules.note(
+            collection.titles.compactMap { title in
+                title.id.map { ($0, mark, title.resourceClass == ResourceClass.pinned.rawValue, title.mode) }
+            })
+        for title in collection.titles.compactMap(\.id) {
+            let reference = try await titles.reference(of: title)
+            if isPinned == false { try await titles.unpin(reference) }
+            if case .some(nil) = mode { try await titles.setMode(nil, for: reference) }
+            try await keep(rule, for: reference)
+        }
+    }
+
+    /// Pins titles that joined a pinned collection, and sets the mode of those that joined one with a mode.
+    func keepRules() async {
+        for (title, rule) in titles.marks.rules.takeOwed() where rule == titles.marks.rule(of: title) {
+            do {
+                try await keep(rule, for: titles.reference(of: title))
+            } catch let error as VaultError where error.code == .notHeld || error.code == .removed {
+                continue
+            } catch {
+                titles.marks.rules.putBack(title, rule)
+            }
+        }
+    }
+
+    private func keep(_ rule: CollectionRule, for reference: MediaReference) async throws {
+        if rule.isPinned { try await titles.pin(reference) }
+        if let mode = rule.mode { try await titles.setMode(mode, for: reference) }
+    }
+
+    private func changeRules(
+        _ change: @escaping @Sendable (inout [CollectionMark: CollectionRule]) -> Void
+    ) async throws {
+        let (titles, viewers) = (titles, viewers)
+        try await titles.pool.run {
+            try titles.marks.rules.change(in: titles.store, change)
+            try viewers.followResources()
+        }
+    }
+
     private func change(
         _ summaries: [ResourceSummary], _ change: @escaping @Sendable (inout ResourceMetadata) -> Void
     ) async throws {
@@ -121,7 +184,8 @@ public struct Collections: Sendable {
     private func collections(of summaries: [ResourceSummary]) async throws -> [TitleCollection] {
         let grouping = TitleGrouping(try await subscriptions.all().subscriptions)
         let store = titles.store
-        return grouping.collections(of: summaries, sharing: viewers.sharedMarks) { key in
+        return grouping.collections(of: summaries, keeping: viewers.sharedMarks.union(titles.marks.rules.marks)) {
+            key in
             // A keyed hash, because a viewer could guess the text behind another.
             let name = store.keyring.resourceID(
                 cacheKey: Array("collection:".utf8) + key.bytes, locator: store.index.locator)

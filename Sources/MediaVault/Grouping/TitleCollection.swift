@@ -55,19 +55,19 @@ struct TitleGrouping: Sendable {
     /// Returns the collections of some titles, in the order of their names.
     ///
     /// One title alone is a collection only if a feed names it or the owner moved it, because more may come, or if the
-    /// collection is shared, so that the owner can end that.
+    /// collection is shared or has a rule, so that the owner can end that.
     ///
     /// - Parameters:
     ///   - titles: the titles.
-    ///   - shared: the marks of the collections that are shared with viewers.
+    ///   - kept: the marks of the collections that are shared with viewers or have a rule.
     ///   - id: returns the id of the collection with a key.
     func collections(
-        of titles: [ResourceSummary], sharing shared: Set<CollectionMark>, id: (CollectionKey) -> String
+        of titles: [ResourceSummary], keeping kept: Set<CollectionMark>, id: (CollectionKey) -> String
     ) -> [TitleCollection] {
         var groups: [CollectionKey: [ResourceSummary]] = [:]
         for title in titles { if let key = key(of: title) { groups[key, default: []].append(title) } }
         let collections = groups.compactMap { key, titles -> TitleCollection? in
-            guard titles.count > 1 || key.kind == .own || key.kind == .feed || shared.contains(key.mark) else {
+            guard titles.count > 1 || key.kind == .own || key.kind == .feed || kept.contains(key.mark) else {
                 return nil
             }
             let (name, isNamedByOrigin) = name(of: key, titles)

@@ -246,6 +246,11 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
     }
 }
 
+extension ResourceSummary {
+    /// What the name of the resource's file says to people; nil if it says nothing.
+    public var fileName: String? { FileName(ofURL: url, isManifest: isManifest).name }
+}
+
 /// Checks how many entries a page may have.
 enum PageLimit {
     /// Returns the limit.

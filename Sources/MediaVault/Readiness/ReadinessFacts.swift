@@ -217,7 +217,8 @@ struct ReadinessTally: Sendable {
         var findings = whole.findings(options, now: now)
         if titles == 0 {
             let nothing = options.hasDownloads ? "no title is downloaded or pinned" : "no title is pinned"
-            findings.insert(ReadinessFinding(.nothingChecked, "\(nothing); fetch one, and pin it"), at: 0)
+            let none = options.titles.map { _ in "the vault has none of the titles" }
+            findings.insert(ReadinessFinding(.nothingChecked, "\(none ?? nothing); fetch one, and pin it"), at: 0)
         }
         return ReadinessReport(
             isReady: findings.isEmpty && unreadyTitles == 0, checked: Timestamp(seconds: now), until: options.until,

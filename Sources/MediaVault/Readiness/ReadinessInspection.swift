@@ -58,17 +58,19 @@ struct ReadinessInspection: Sendable {
     private func facts(of row: SealedResource, _ queued: [TitleID: DownloadSnapshot.State]) throws -> TitleFacts? {
         let wanted: Set<ResourceClass> = options.hasDownloads ? [.pinned, .download] : [.pinned]
         // If the stored class is invalid, the title may have been in any class, so it is examined.
-        guard row.resourceClass.map(wanted.contains) ?? true else { return nil }
+        guard options.titles != nil || row.resourceClass.map(wanted.contains) ?? true else { return nil }
         guard let resource = try store.index.resources.openIfSound(row) else {
             return TitleFacts(opening: TitleFacts.Opening(unopened: 1))
         }
         let summary = ResourceSummary(resource)
+        if let titles = options.titles { guard let id = summary.id, titles.contains(id) else { return nil } }
         var facts = TitleFacts(id: summary.id, name: summary.name, url: (try? MediaURL(summary.url))?.description)
         facts.bytes = summary.title?.bytes ?? summary.bytes
         facts.holding = holding(of: resource, summary)
         facts.opening = try opening(of: resource)
         facts.queued = summary.id.flatMap { queued[$0] }
-        facts.isEvictable = resource.resourceClass == .download && evictsDownloads
+        facts.isEvictable =
+            resource.resourceClass == .cache || resource.resourceClass == .download && evictsDownloads
         return facts
     }
 

@@ -8,12 +8,18 @@ public struct ReadinessOptions: Hashable, Sendable {
     public var verifiedWithin: Int64
     /// Whether to check all downloaded titles, not only the pinned ones.
     public var hasDownloads: Bool
+    /// The titles to check, whether or not they are pinned or downloaded; nil to check all that are.
+    public var titles: Set<TitleID>?
 
     /// The default for ``verifiedWithin``: thirty days, in seconds.
     public static let standardAge: Int64 = 30 * 86_400
 
     /// Creates options. By default they cover the pinned titles, as of now, in a vault verified within ``standardAge``.
-    public init(until: Timestamp? = nil, verifiedWithin: Int64 = standardAge, hasDownloads: Bool = false) {
+    public init(
+        until: Timestamp? = nil, verifiedWithin: Int64 = standardAge, hasDownloads: Bool = false,
+        titles: Set<TitleID>? = nil
+    ) {
+        self.titles = titles
         self.until = until
         self.verifiedWithin = verifiedWithin
         self.hasDownloads = hasDownloads

@@ -205,9 +205,10 @@ public struct Subscriptions: Sendable {
         guard store.isOwner else { return }
         // The clock must not retain the objects that it works on, because they retain the store.
         let (pictures, tasks) = (titles.pictures, titles.backgroundTasks)
-        clock.start { [weak loaders = loaders, weak downloads, weak clock] in
-            guard let loaders, let downloads, let clock else { return }
-            let titles = Titles(loaders: loaders, downloads: downloads, pictures: pictures, backgroundTasks: tasks)
+        clock.start { [weak loaders = loaders, weak downloads, weak marks = titles.marks, weak clock] in
+            guard let loaders, let downloads, let marks, let clock else { return }
+            let titles = Titles(
+                loaders: loaders, downloads: downloads, pictures: pictures, backgroundTasks: tasks, marks: marks)
             let subscriptions = Subscriptions(titles: titles, downloads: downloads, clock: clock)
             await subscriptions.removeReplacedTitles()
             await subscriptions.runDueSubscriptions(tell)

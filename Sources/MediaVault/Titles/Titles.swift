@@ -8,6 +8,8 @@ public struct Titles: Sendable {
     let downloads: DownloadQueue
     let pictures: PictureCache
     let backgroundTasks: BackgroundTasks
+    /// The collections of the titles, while these matter.
+    let marks: TitleMarks
 
     var store: VaultStore { loaders.environment.store }
     var pool: BlockingPool { loaders.environment.pool }
@@ -229,10 +231,16 @@ public struct Titles: Sendable {
     /// as a download (``StorageLimits/evictsDownloads``), otherwise as merely played. A resource that is not pinned is
     /// not changed.
     ///
-    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know the resource.
+    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know the resource; `inUse` if it is pinned with
+    ///   its collection.
     public func unpin(_ reference: MediaReference) async throws {
         try store.requireOwner(to: "pins and unpins titles")
         guard let summary = try await summary(of: reference) else { throw reference.notHeld }
+        if let id = summary.id, marks.rule(of: id).isPinned {
+            throw VaultError(
+                .inUse,
+                "the title \(id) is pinned with its collection; unpin the collection, or move the title out of it")
+        }
         // A manifest can be complete although its title is not.
         let isDownload = summary.isManifest ? summary.title != nil : summary.isComplete
         try await setClass(isDownload ? .download : .cache, of: reference, only: .pinned)
@@ -293,9 +301,18 @@ public struct Titles: Sendable {
     /// The change takes effect at once, even for current readers. The mode is removed with the resource. If the vault's
     /// own mode is stricter, that mode applies; see ``VaultMode``.
     ///
-    /// - Throws: ``VaultError`` if it cannot be written, with code `owned` if this process is not the owner.
+    /// - Throws: ``VaultError`` if it cannot be written, with code `owned` if this process is not the owner; `inUse` if
+    ///   the resource has the mode of its collection.
     public func setMode(_ mode: VaultMode?, for reference: MediaReference) async throws {
         try store.requireOwner(to: "changes its modes")
+        if !marks.rules.isEmpty {
+            let id = try await titleID(of: reference)
+            guard marks.rule(of: id).isKept(isPinned: true, mode: mode) else {
+                throw VaultError(
+                    .inUse,
+                    "the title \(id) has the mode of its collection; change that, or move the title out of it")
+            }
+        }
         let (loader, lease) = try await loaders.use(reference)
         defer { withExtendedLifetime(lease) {} }
         try await loader.ready()

@@ -127,7 +127,9 @@ public final class Vault: Sendable {
 
     /// The titles, and all other resources.
     public var titles: Titles {
-        Titles(loaders: loaders, downloads: queue, pictures: pictures, backgroundTasks: backgroundTasks)
+        Titles(
+            loaders: loaders, downloads: queue, pictures: pictures, backgroundTasks: backgroundTasks,
+            marks: viewers.marks)
     }
     /// The tokens, playback links and sessions.
     public var access: AccessGrants {
@@ -402,6 +404,7 @@ public final class Vault: Sendable {
         }
         loaders.removeIdle(now: now)
         joiner.join(now: now, mayBegin: keys.lock.act == nil)
+        await collections.keepRules()
         await quota.maintain(now: now)
         keys.unfinished.resume(now: now)
         let (store, visited, grants, viewers) = (store, accessTimes.take(), grants, viewers)

@@ -250,7 +250,7 @@ extension Viewers {
     private func followCollections(
         _ changed: Set<ResourceID>, _ missing: [ResourceID], isIncomplete: Bool
     ) throws -> Bool {
-        guard sharesCollections else {
+        guard needsCollections else {
             // Changes are not followed meanwhile, so that what was read of the titles must not be used again.
             marks.forget()
             return false
@@ -265,14 +265,17 @@ extension Viewers {
             marks.forget()
             throw error
         }
-        try endSharing(ofCollections: change.emptied)
+        try end(change.emptied)
         return change.isAny
     }
 
-    /// Ends the sharing of collections that have lost their last title, so that another one of the same name is not
-    /// shared at once.
-    private func endSharing(ofCollections emptied: Set<CollectionMark>) throws {
+    /// Ends the sharing and the rules of collections that have lost their last title, so that another one of the same
+    /// name does not get them.
+    private func end(_ emptied: Set<CollectionMark>) throws {
         guard !emptied.isEmpty, store.isOwner else { return }
+        if emptied.contains(where: { !marks.rules[$0].isEmpty }) {
+            try marks.rules.change(in: store) { rules in rules = rules.filter { !emptied.contains($0.key) } }
+        }
         try changing.withLock { _ in
             for var viewer in all where !viewer.collections.isDisjoint(with: emptied) {
                 viewer.collections.subtract(emptied)

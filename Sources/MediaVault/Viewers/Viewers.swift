@@ -37,7 +37,7 @@ public final class Viewers: Sendable {
     /// When positions were last written to the index.
     let written = Locked(ContinuousClock.now)
     let removals: ResourceChanges
-    /// The collections of the titles, while collections are shared.
+    /// The collections of the titles, while collections are shared or have rules.
     let marks: TitleMarks
     let wakeUp: WakeUp
     private let listeners = Locked(NumberedSet<@Sendable () -> Void>())
@@ -55,15 +55,17 @@ public final class Viewers: Sendable {
         wakeUp.set { [weak self] in self?.followSoon() }
     }
 
-    /// Follows changed resources in the background, while collections are shared, because a new title may belong to
+    /// Follows changed resources in the background, while their collections matter, because a new title may belong to
     /// one. Several changes are followed together.
     private func followSoon() {
-        guard sharesCollections, wakeUp.begin() else { return }
+        guard needsCollections, wakeUp.begin() else { return }
         Task { [weak self, pool] in try? await pool.run { [weak self] in try self?.followResources() } }
     }
 
-    /// Whether any collection is shared with a viewer.
-    var sharesCollections: Bool { state.withLock { $0.viewers.values.contains { !$0.collections.isEmpty } } }
+    /// Whether any collection is shared with a viewer or has a rule.
+    var needsCollections: Bool {
+        state.withLock { $0.viewers.values.contains { !$0.collections.isEmpty } } || !marks.rules.isEmpty
+    }
 
     /// Reads the state from the index.
     func load() {
@@ -81,7 +83,8 @@ public final class Viewers: Sendable {
             state.positions = stored.positions.merging(unwritten) { _, mine in mine }
             (state.unreadable, state.locator) = (stored.unreadable, locator)
         }
-        guard sharesCollections else { return marks.forget() }
+        marks.rules.load(from: store)
+        guard needsCollections else { return marks.forget() }
         // If the titles cannot be read, no collection is shared, until the next change is followed.
         do { try marks.load() } catch { marks.forget() }
     }
@@ -95,6 +98,7 @@ public final class Viewers: Sendable {
     /// Discards the viewers and everything that belongs to them, because the vault is closed.
     func forget() {
         state.withLock { $0 = State(locator: $0.locator) }
+        marks.rules.forget()
         marks.forget()
     }
 

@@ -45,7 +45,7 @@ struct CollectionRenameCommand: AsyncParsableCommand {
         let (collection, name) = (collection, name)
         try await owner.acting(ifInterrupted: "the name of some titles' collection may have changed") { vault in
             let id = try await CollectionChoice.find(collection, in: vault).id
-            try await vault.call(Operations.Collections.rename, CollectionName(id, name: name))
+            try await vault.call(Operations.Collections.change, CollectionChange(id, name: name))
         }
         await Terminal.shared.say("the collection has its new name")
     }

@@ -12,6 +12,8 @@ struct ReadyCommand: AsyncParsableCommand {
             unfinished, and enough of the disk free. With --until also names playback links, and tokens for players, \
             that end before. No origin is asked. A running service checks with its own key, unless a key is given.
 
+            With --collection checks its titles, whether or not they are pinned.
+
             The exit code is 0 if nothing is missing. If anything is, or no title is pinned, it is 1, and the output \
             lists what is missing and what to do.
             """)
@@ -29,20 +31,34 @@ struct ReadyCommand: AsyncParsableCommand {
     @Flag(help: "Check downloaded titles, too.")
     var all = false
 
+    @Option(help: CollectionChoice.optionHelp, completion: ServiceCompletion.collections)
+    var collection: String?
+
     @OptionGroup var access: VaultAccess
 
     @OptionGroup var output: JSONOption
 
+    func validate() throws {
+        guard !all || collection == nil else { throw ValidationError("give --all or --collection") }
+    }
+
     func run() async throws {
         let options = try options(now: WallClock.now())
-        let report: ReadinessReport
-        if let service = try await access.keylessService() {
-            report = try await service.call(Operations.Upkeep.readiness, ReadinessSelection(options))
-        } else {
-            report = try await access.opener().reading { try await $0.checks.readiness(options) }
-        }
-        try await output.write(report, orText: ReadyText.text(report, options))
+        let report =
+            if let service = try await access.keylessService() {
+                try await check(options, with: service)
+            } else {
+                try await access.opener().reading { try await check(options, with: LocalVault($0)) }
+            }
+        let kind = collection == nil ? all ? "downloaded title" : "pinned title" : "title"
+        try await output.write(report, orText: ReadyText.text(report, kind))
         guard report.isReady else { throw AlreadyReported(status: .failed) }
+    }
+
+    private func check(_ options: ReadinessOptions, with vault: any VaultClient) async throws -> ReadinessReport {
+        var id: String?
+        if let collection { id = try await CollectionChoice.find(collection, in: vault).id }
+        return try await vault.call(Operations.Upkeep.readiness, ReadinessSelection(options, collection: id))
     }
 
     /// - Parameter now: the current time in seconds since 1970.
@@ -77,8 +93,8 @@ enum ReadyTime {
 
 /// Formats the output of `ready` for people.
 enum ReadyText {
-    static func text(_ report: ReadinessReport, _ options: ReadinessOptions) -> String {
-        let kind = options.hasDownloads ? "downloaded title" : "pinned title"
+    /// - Parameter kind: what the titles that were checked have in common, such as `pinned title`.
+    static func text(_ report: ReadinessReport, _ kind: String) -> String {
         let time = report.until.map { " until \($0)" } ?? ""
         guard !report.isReady else {
             let held = "\(Count.of(report.titles, kind)) (\(ByteCount.text(report.bytes)))"

@@ -6,12 +6,15 @@ struct PinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pin",
         abstract: "Pin titles: exempt them from eviction.",
-        discussion: "Fetches nothing; use fetch for that. With several titles all are tried.")
+        discussion: """
+            Fetches nothing; use fetch for that. With several titles all are tried. A pinned --collection stays pinned as \
+            it grows.
+            """)
 
     @OptionGroup var titles: TitleArguments
 
     func run() async throws {
-        try await titles.act(to: "pin") { vault, reference in
+        try await titles.act(to: "pin", changing: { CollectionChange($0, pinned: true) }) { vault, reference in
             try await vault.call(Operations.Titles.pin, TitleDocument(vault.id(of: reference)))
             return TitleRecord.Outcome(sentence: "pinned")
         }
@@ -26,7 +29,7 @@ struct UnpinCommand: AsyncParsableCommand {
     @OptionGroup var titles: TitleArguments
 
     func run() async throws {
-        try await titles.act(to: "unpin") { vault, reference in
+        try await titles.act(to: "unpin", changing: { CollectionChange($0, pinned: false) }) { vault, reference in
             try await vault.call(Operations.Titles.unpin, TitleDocument(vault.id(of: reference)))
             return TitleRecord.Outcome(sentence: "unpinned")
         }
@@ -70,7 +73,8 @@ struct ModeCommand: AsyncParsableCommand {
             offline: fetch nothing.
             no-store: fetch missing bytes and pass them on; store nothing.
             default: use the vault's mode (config set mode, serve --mode).
-            If the vault's mode is offline or no-store, it applies to every title. info shows the mode of a title.
+            If the vault's mode is offline or no-store, it applies to every title. info shows the mode of a title. A \
+            --collection keeps its mode as it grows.
             """)
 
     @Argument(help: ArgumentHelp("One of \(NamedMode.names).", valueName: "mode"))
@@ -80,49 +84,13 @@ struct ModeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let mode = mode
-        try await titles.act(to: "set the mode of") { vault, reference in
+        try await titles.act(
+            to: "set the mode of", changing: { CollectionChange($0, mode: NamedMode(mode.mode)) }
+        ) { vault, reference in
             try await vault.call(
                 Operations.Titles.setMode, ModeRequest(reference, ModeDetails(mode.mode)))
             return TitleRecord.Outcome(sentence: "mode \(mode.name)")
         }
-    }
-}
-
-struct RenameCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "rename",
-        abstract: "Name a title.",
-        discussion: """
-            The name is what list, players and exports show; it is sealed like everything else. An empty name shows \
-            the URL again.
-            """)
-
-    @Argument(help: ArgumentHelp("Id or URL of the title.", valueName: "title"), completion: ServiceCompletion.titles)
-    var title: String
-
-    @Argument(help: "The name: one line of at most 200 characters.")
-    var name: String
-
-    @OptionGroup var naming: ReferenceOptions
-
-    @OptionGroup var owner: OwnerAccess
-
-    @OptionGroup var output: JSONOption
-
-    func run() async throws {
-        let (title, name) = (try TitleName(title), name)
-        let naming = try await naming.naming(of: [title], owner.access.unlocking)
-        let renamed = try await owner.acting(ifInterrupted: "the name may have changed") { vault in
-            let reference = try await naming.reference(to: title, in: vault)
-            try await vault.call(
-                Operations.Titles.rename, TitleRequest(vault.id(of: reference), NameDetails(name: name)))
-            return try await vault.resource(reference)
-        }
-        guard let renamed else { return }
-        let shown = renamed.name.map { "named \($0)" } ?? "without a name"
-        try await output.write(
-            ListedDocument(renamed),
-            orText: Terminal.printable("\(renamed.id.map { "\($0)" } ?? renamed.url): \(shown)") + "\n")
     }
 }
 
@@ -149,8 +117,13 @@ struct TitleArguments: ParsableArguments {
 
     /// Runs `act` on each title. Failures are reported, and the exit code is that of the first failure.
     ///
-    /// - Parameter verb: the verb with which the question to the user describes what `act` does with a title.
-    func act(to verb: String, _ act: @escaping Act) async throws {
+    /// - Parameters:
+    ///   - verb: the verb with which the question to the user describes what `act` does with a title.
+    ///   - change: returns what the act changes about the collection with an id, so that it applies to what comes later,
+    ///     too; nil if it changes nothing about a collection.
+    func act(
+        to verb: String, changing change: (@Sendable (String) -> CollectionChange)? = nil, _ act: @escaping Act
+    ) async throws {
         let naming = try await naming.naming(of: titles.compactMap { try? TitleName($0) }, owner.access.unlocking)
         let (given, selection, consent, json) = (titles, selection, consent, json)
         let failed = try await owner.acting(ifInterrupted: "finished titles stay changed") { vault in
@@ -158,6 +131,10 @@ struct TitleArguments: ParsableArguments {
             if selection.isGiven {
                 let chosen = try await selection.titles(in: vault)
                 try await consent.ask(to: verb, chosen)
+                if let collection = selection.collection, let change {
+                    let id = try await CollectionChoice.find(collection, in: vault).id
+                    try await vault.call(Operations.Collections.change, change(id))
+                }
                 titles = chosen.map { $0.id?.description ?? $0.url }
             }
             var failed: ExitStatus?

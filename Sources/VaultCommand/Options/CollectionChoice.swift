@@ -5,6 +5,7 @@ import VaultService
 /// A collection that an argument names.
 enum CollectionChoice {
     static let help = ArgumentHelp("The name of a collection, or the id.", valueName: "collection")
+    static let optionHelp = ArgumentHelp("All titles of this collection, by its name or id.", valueName: "name")
 
     /// Returns the collection with an id or a name, ignoring case.
     ///

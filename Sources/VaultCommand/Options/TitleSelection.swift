@@ -9,8 +9,7 @@ struct TitleSelection: ParsableArguments {
         help: ArgumentHelp("All titles whose URL starts with this prefix.", valueName: "url"))
     var prefix: String?
 
-    @Option(
-        help: ArgumentHelp("All titles of this collection, by its name or id.", valueName: "name"))
+    @Option(help: CollectionChoice.optionHelp)
     var collection: String?
 
     @Flag(help: "All titles.")

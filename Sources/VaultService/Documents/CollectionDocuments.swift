@@ -11,11 +11,20 @@ package struct CollectionDocument: Codable, Sendable {
     package let titles: [TitleID]
     /// The ids of the viewers with whom the collection is shared; empty unless the owner asks.
     package let viewers: [String]
+    /// Whether all titles are pinned, also those that come later.
+    package let pinned: Bool
+    /// The mode of all titles, also of those that come later; null if each has its own.
+    @OrNull package var mode: VaultMode?
 
     /// - Parameters:
+    ///   - rule: what applies to all titles.
     ///   - viewers: the viewers with whom the collection is shared.
     ///   - hasOriginNames: whether the name may reveal where the titles came from.
-    init(_ collection: TitleCollection, viewers: [ViewerID] = [], hasOriginNames: Bool) {
+    init(
+        _ collection: TitleCollection, _ rule: CollectionRule? = nil, viewers: [ViewerID] = [], hasOriginNames: Bool
+    ) {
+        pinned = rule?.isPinned ?? false
+        mode = rule?.mode
         (id, kind, self.viewers) = (collection.id, collection.kind, viewers.map(\.hex))
         titles = collection.titles.compactMap(\.id)
         name = collection.isNamedByOrigin && !hasOriginNames ? nil : collection.name
@@ -28,13 +37,19 @@ package struct CollectionsDocument: Codable, Sendable {
 }
 
 /// The body of `PATCH /api/v1/collections`.
-package struct CollectionName: Codable, Sendable {
+package struct CollectionChange: Codable, Sendable {
     /// The id of the collection.
     let id: String
     /// The new name; empty to bring back the one that the titles state.
-    let name: String
+    let name: String?
+    /// Whether all titles are pinned, also those that come later.
+    let pinned: Bool?
+    /// The name of the mode of all titles, also of those that come later.
+    let mode: String?
 
-    package init(_ id: String, name: String) { (self.id, self.name) = (id, name) }
+    package init(_ id: String, name: String? = nil, pinned: Bool? = nil, mode: NamedMode? = nil) {
+        (self.id, self.name, self.pinned, self.mode) = (id, name, pinned, mode?.description)
+    }
 }
 
 /// The body of `POST /api/v1/collections`.

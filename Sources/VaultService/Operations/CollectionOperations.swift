@@ -4,7 +4,7 @@ import VaultModel
 extension Operations {
     /// Operations on collections: titles that belong together.
     package enum Collections {
-        static let all: [any AnyOperation] = [list, rename, move]
+        static let all: [any AnyOperation] = [list, change, move]
 
         /// Returns the collections, of which a viewer gets those with titles that are shared with them.
         package static let list = Operation<EmptyDocument, CollectionsDocument>(
@@ -17,7 +17,8 @@ extension Operations {
                 return CollectionsDocument(
                     collections: try await collections.all().map {
                         CollectionDocument(
-                            $0, viewers: isOwner ? collections.viewers(of: $0) : [], hasOriginNames: true)
+                            $0, collections.rule(of: $0), viewers: isOwner ? collections.viewers(of: $0) : [],
+                            hasOriginNames: true)
                     })
             }
             let shared = try await vault.collections.all(sharedWith: viewer).map {
@@ -29,10 +30,15 @@ extension Operations {
                     + shared.filter { $0.name == nil }.sorted { $0.id < $1.id })
         }
 
-        /// Sets the name of a collection. An empty name brings back the one that its titles state.
-        package static let rename = Operation<CollectionName, EmptyDocument>(.patch, "collections", scope: .admin) {
+        /// Names a collection, pins its titles or sets their mode, also of those that come later. An empty name brings
+        /// back the one that its titles state.
+        package static let change = Operation<CollectionChange, EmptyDocument>(.patch, "collections", scope: .admin) {
             order, vault, _ in
-            try await vault.collections.rename(order.id, to: order.name)
+            let mode = try order.mode.map { try NamedMode($0).mode }
+            if order.pinned != nil || mode != nil {
+                try await vault.collections.setRule(of: order.id, isPinned: order.pinned, mode: mode)
+            }
+            if let name = order.name { try await vault.collections.rename(order.id, to: name) }
             return EmptyDocument()
         }
 

@@ -17,7 +17,11 @@ extension Operations {
         /// Returns whether titles will play without the network, and the reasons for those that will not.
         package static let readiness = Operation<ReadinessSelection, ReadinessReport>(.get, "readiness", scope: .read) {
             selection, vault, _ in
-            try await vault.checks.readiness(selection.options)
+            var options = selection.options
+            if let collection = selection.collection {
+                options.titles = Set(try await vault.collections.find(collection).titles.compactMap(\.id))
+            }
+            return try await vault.checks.readiness(options)
         }
 
         /// Returns the vault's settings.
@@ -120,8 +124,11 @@ package struct ReadinessSelection: Codable, Sendable {
     let until: Timestamp?
     let verifiedWithin: Int64?
     let titles: Titles?
+    /// The id of the collection whose titles must be ready; nil to check those that ``titles`` names.
+    let collection: String?
 
-    package init(_ options: ReadinessOptions) {
+    package init(_ options: ReadinessOptions, collection: String? = nil) {
+        self.collection = collection
         (until, verifiedWithin) = (options.until, options.verifiedWithin)
         titles = options.hasDownloads ? .downloaded : nil
     }

@@ -67,7 +67,14 @@ unpinnedNow|“{name}” is no longer pinned.|„{name}“ ist nicht mehr angehe
 rename|Rename|Umbenennen
 renameTitle|Rename “{name}”|„{name}“ umbenennen
 newName|New name|Neuer Name
-renameWords|Without a name, its address is shown.|Ohne Namen steht dort die Adresse.
+renameWords|Without a name, that of the media or of the file is shown.|Ohne Namen steht dort der des Mediums oder der Datei.
+renameSeveral|Rename several titles|Mehrere Titel umbenennen
+choose|Choose “{name}”|„{name}“ auswählen
+moveInto|Move into a collection|In eine Sammlung legen
+moveWords|They are shared with the viewers of that collection, and no longer with those of their former one. Without a name they belong where their series, album, feed or folder says.|Sie sind mit den Zuschauern dieser Sammlung geteilt, und nicht mehr mit denen ihrer früheren. Ohne Namen gehören sie dorthin, wo Serie, Album, Feed oder Ordner sie hinstellt.
+renameGroupWords|Without a name, that of the series, album, feed or folder is shown.|Ohne Namen steht dort der von Serie, Album, Feed oder Ordner.
+pinGroup|Pin all, also what comes later|Alle anheften, auch was noch kommt
+unpinGroup|Unpin all|Alle loslösen
 removeTitle|Remove “{name}”?|„{name}“ entfernen?
 removeWords|The {bytes} that are held of it will be gone. To play, it must be fetched again, if its origin still has it.|Die {bytes}, die davon da sind, gehen verloren. Zum Spielen muss es neu geholt werden, wenn die Quelle es noch hat.
 removePinned|It is pinned: someone wanted to keep it.|Es ist angeheftet: jemand wollte es behalten.
@@ -250,6 +257,7 @@ share|Share|Teilen
 shareTitle|Share “{name}” with|„{name}“ teilen mit
 shareUnnamed|It has no name: viewers see “{name}”.|Er hat keinen Namen: Zuschauer sehen „{name}“.
 seesAll|{name} (sees all titles)|{name} (sieht alle Titel)
+shareLater|So is what comes later.|So auch, was noch kommt.
 shareWords|They can play it at once, and no longer when you take it back.|Sie können es sofort spielen, und nicht mehr, wenn Sie es zurücknehmen.
 playing|Playing now|Wird gerade gespielt
 playingWords|What players ask the service for, and through whose links. A player that has stopped stays here for a minute and a half.|Was Abspieler vom Dienst verlangen, und durch wessen Links. Ein Abspieler, der aufgehört hat, bleibt hier anderthalb Minuten stehen.

@@ -64,16 +64,24 @@ export async function viewers(place, signal) {
 
 // Asks with whom a title is shared.
 export async function share(item) {
-	const [people, shared, group] = await Promise.all([get('viewers'), get('shares'), collectionOf(item.id)]);
+	const [shared, group] = await Promise.all([get('shares'), collectionOf(item.id)]);
+	const now = shared.shares.find(one => one.id === item.id)?.viewers || [];
+	await askWhom(nameOf(item), [t('shareWords'), !item.name && h('p.bad-text', t('shareUnnamed', {name: nameOf(item)}))], now, {resources: [item.id]}, group);
+}
+
+// Asks with whom a collection is shared, with all that comes later.
+export const shareCollection = group => askWhom(groupName(group), [t('shareWords'), t('shareLater')], group.viewers, {collection: group.id});
+
+async function askWhom(name, parts, viewers, what, group) {
+	const people = await get('viewers'), now = new Set(viewers);
 	if (!people.viewers.length) return note(t('noViewers'));
-	const now = new Set(shared.shares.find(one => one.id === item.id)?.viewers || []);
-	// A viewer who sees all titles, or its collection, sees this one, too.
+	// A viewer who sees all titles, or the title's collection, sees it, too.
 	const isAnyway = viewer => viewer.sharesAll || Boolean(group?.viewers.includes(viewer.id));
 	const words = viewer => viewer.sharesAll ? t('seesAll', {name: viewer.name}) : isAnyway(viewer) ? `${viewer.name} (${groupName(group)})` : viewer.name;
 	const boxes = people.viewers.map(viewer => [viewer, check(words(viewer), {checked: isAnyway(viewer) || now.has(viewer.id), disabled: isAnyway(viewer)})]);
-	if (!await ask(t('shareTitle', {name: nameOf(item)}), [t('shareWords'), !item.name && h('p.bad-text', t('shareUnnamed', {name: nameOf(item)})), ...boxes.map(([, box]) => h('p', box.label))], t('save'))) return;
+	if (!await ask(t('shareTitle', {name}), [...parts, ...boxes.map(([, box]) => h('p', box.label))], t('save'))) return;
 	for (const [viewer, {box}] of boxes)
 		if (!box.disabled && box.checked !== now.has(viewer.id))
-			await request('POST', 'shares', {resources: [item.id], viewer: viewer.id, shared: box.checked});
+			await request('POST', 'shares', {...what, viewer: viewer.id, shared: box.checked});
 	note(t('done'));
 }

@@ -121,6 +121,35 @@ extension VaultSettings {
     }
 }
 
+// What applies to the titles of collections.
+extension VaultSettings {
+    /// The rules of collections. An entry that cannot be read counts as absent.
+    package var collectionRules: [CollectionMark: CollectionRule] {
+        get {
+            let entries = (try? members.optionalObjects("collections")) ?? []
+            let rules = entries.prefix(CollectionRule.maxCount).compactMap {
+                entry -> (CollectionMark, CollectionRule)? in
+                guard let mark = (try? entry.base64("mark")).flatMap({ CollectionMark(bytes: $0) }),
+                    let isPinned = try? entry.bool("pinned")
+                else { return nil }
+                let mode: VaultMode? =
+                    if case .string(let name)? = entry["mode"] { VaultMode(rawValue: name) } else { nil }
+                return (mark, CollectionRule(isPinned: isPinned, mode: mode))
+            }
+            return Dictionary(rules) { first, _ in first }
+        }
+        set {
+            let entries = newValue.filter { !$0.value.isEmpty }.map { mark, rule -> (String, JSONValue) in
+                let text = Base64.encode(mark.bytes)
+                var entry: [String: JSONValue] = ["mark": .string(text), "pinned": .bool(rule.isPinned)]
+                entry["mode"] = rule.mode.map { .string($0.rawValue) }
+                return (text, .object(entry))
+            }
+            members["collections"] = entries.isEmpty ? nil : .array(entries.sorted { $0.0 < $1.0 }.map(\.1))
+        }
+    }
+}
+
 // The last verification of the whole vault.
 extension VaultSettings {
     /// When the whole vault was last verified, and what the result was; nil if it never was.

@@ -141,6 +141,65 @@ struct CollectionTests {
         await again.close()
     }
 
+    /// Waits until a title is as a rule demands, as it is once the vault has followed its change.
+    private func waitUntilPinned(_ title: TitleID, _ mode: VaultMode?, in vault: Vault) async throws {
+        while true {
+            await vault.runPeriodicWork(now: .now)
+            let summary = try await vault.titles.summary(of: vault.titles.reference(of: title))
+            if summary?.resourceClass == "pinned", summary?.mode == mode { return }
+        }
+    }
+
+    private func summary(of title: TitleID, in vault: Vault) async throws -> ResourceSummary {
+        try #require(try await vault.titles.summary(of: vault.titles.reference(of: title)))
+    }
+
+    @Test("A pinned collection pins what joins it, also after a restart, and keeps its mode and its rule when renamed")
+    func rule() async throws {
+        let first = try await add("/Aurora/01%20-%20One.mp4")
+        try await add("/Aurora/02%20-%20Two.mp4")
+        let film = try await add("/films/a.mp4")
+        try await vault.collections.setRule(of: only().id, isPinned: true, mode: .some(.preferVault))
+        #expect(try await summary(of: first, in: vault).resourceClass == "pinned")
+        let third = try await add("/Aurora/03%20-%20Three.mp4")
+        try await waitUntilPinned(third, .preferVault, in: vault)
+        await vault.close()
+
+        let again = try await fixture.open()
+        let fourth = try await add("/Aurora/04%20-%20Four.mp4", to: again)
+        try await waitUntilPinned(fourth, .preferVault, in: again)
+        #expect(try await summary(of: film, in: again).resourceClass == "download")
+        let reference = try await again.titles.reference(of: fourth)
+        let unpinned = await #expect(throws: VaultError.self) { try await again.titles.unpin(reference) }
+        let ownMode = await #expect(throws: VaultError.self) { try await again.titles.setMode(nil, for: reference) }
+        #expect(unpinned?.code == .inUse && ownMode?.code == .inUse)
+
+        let id = try #require(try await again.collections.all().first?.id)
+        try await again.collections.setRule(of: id, isPinned: false)
+        #expect(try await summary(of: fourth, in: again).resourceClass == "download")
+        #expect(try await again.collections.rule(of: again.collections.find(id)) == CollectionRule(mode: .preferVault))
+        try await again.collections.setRule(of: id, mode: .some(nil))
+        #expect(try await summary(of: first, in: again).mode == nil)
+        try await again.titles.setMode(.offline, for: reference)
+        await again.close()
+    }
+
+    @Test("The rule of a collection goes with its name, and ends with its last title")
+    func renamedRule() async throws {
+        let (one, other) = (try await add("/a/x.mp4"), try await add("/b/y.mp4"))
+        try await vault.collections.move([one], to: "Trip")
+        try await vault.collections.setRule(of: only().id, isPinned: true)
+        try await vault.collections.rename(only().id, to: "Journey")
+        try await vault.collections.move([other], to: "Journey")
+        try await waitUntilPinned(other, nil, in: vault)
+        #expect(try await vault.collections.rule(of: only()).isPinned)
+        try await vault.collections.move([one, other], to: nil)
+        try await vault.titles.unpin(vault.titles.reference(of: other))
+        try await vault.collections.move([other], to: "Journey")
+        #expect(try await !vault.collections.rule(of: only()).isPinned)
+        await vault.close()
+    }
+
     @Test("A title that leaves a shared collection, or the vault, is no longer shared")
     func leave() async throws {
         let (first, second) = (try await add("/Aurora/01%20-%20One.mp4"), try await add("/Aurora/02%20-%20Two.mp4"))

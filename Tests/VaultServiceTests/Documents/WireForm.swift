@@ -127,10 +127,11 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             minimal: #"{"chapters":[{"start":5}]}"#),
         WireForm(
             CollectionsDocument.self, "Collections",
-            #"{"collections":[{"id":"0a1b2c3d0a1b2c3d","kind":"album","name":"a","titles":["k3v7q2ma"],"#
+            #"{"collections":[{"id":"0a1b2c3d0a1b2c3d","kind":"album","mode":"offline","name":"a","pinned":true,"titles":["k3v7q2ma"],"#
                 + #""viewers":["\#(vault)"]}]}"#,
             minimal:
-                #"{"collections":[{"id":"0a1b2c3d0a1b2c3d","kind":"album","name":null,"titles":[],"viewers":[]}]}"#),
+                #"{"collections":[{"id":"0a1b2c3d0a1b2c3d","kind":"album","mode":null,"name":null,"pinned":false,"titles":[],"#
+                + #""viewers":[]}]}"#),
         WireForm(
             PageDocument.self, "Page", #"{"damaged":1,"next":"\#(id)","resources":[]}"#,
             minimal: #"{"damaged":1,"next":null,"resources":[]}"#),
@@ -351,7 +352,10 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(
             CollectionMove.self, "CollectionMove", #"{"name":"a","resources":["k3v7q2ma"]}"#,
             minimal: #"{"name":null,"resources":["k3v7q2ma"]}"#),
-        WireForm(CollectionName.self, "CollectionName", #"{"id":"0a1b2c3d0a1b2c3d","name":"a"}"#),
+        WireForm(
+            CollectionChange.self, "CollectionChange",
+            #"{"id":"0a1b2c3d0a1b2c3d","mode":"offline","name":"a","pinned":true}"#,
+            minimal: #"{"id":"0a1b2c3d0a1b2c3d"}"#),
         WireForm(
             PositionOrder.self, "PositionOrder", #"{"duration":9.5,"seconds":1.25}"#, minimal: #"{"seconds":1.25}"#),
         WireForm(
@@ -432,7 +436,10 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(TitleTags.self, "Tags", tags, minimal: "{}"),
         WireForm(
             CollectionDocument.self, "Collection",
-            #"{"id":"0a1b2c3d0a1b2c3d","kind":"own","name":"a","titles":["k3v7q2ma"],"viewers":[]}"#),
+            #"{"id":"0a1b2c3d0a1b2c3d","kind":"own","mode":"offline","name":"a","pinned":true,"titles":["k3v7q2ma"],"#
+                + #""viewers":[]}"#,
+            minimal: #"{"id":"0a1b2c3d0a1b2c3d","kind":"own","mode":null,"name":null,"pinned":false,"titles":[],"#
+                + #""viewers":[]}"#),
         WireForm(FailedSignInsDocument.self, "FailedSignIns", failures),
         WireForm(ShareDocument.self, "Share", share),
         WireForm(PositionDocument.self, "Position", position),

@@ -1,7 +1,7 @@
 import VaultModel
 import VaultStorage
 
-/// Knows to which collection each title belongs, from when a collection is shared with a viewer.
+/// Knows to which collection each title belongs, while a collection is shared with a viewer or has a rule.
 ///
 /// Requests read only this object. A title whose row was not read yet belongs to no collection, so that it is not
 /// shared.
@@ -12,7 +12,9 @@ final class TitleMarks: Sendable {
     }
 
     private let store: VaultStore
-    /// The titles that belong to a collection; nil while no collection is shared, so that they were not read.
+    /// What applies to the titles of collections.
+    let rules = CollectionRules()
+    /// The titles that belong to a collection; nil while none is shared or has a rule, so that they were not read.
     private let places = Locked<[TitleID: Place]?>(nil)
 
     init(_ store: VaultStore) { self.store = store }
@@ -22,6 +24,9 @@ final class TitleMarks: Sendable {
 
     /// Returns the mark of the collection to which a title belongs; nil if it belongs to none.
     func mark(of title: TitleID) -> CollectionMark? { places.withLock { $0?[title]?.mark } }
+
+    /// Returns the rule of the collection to which a title belongs, which demands nothing if it has none.
+    func rule(of title: TitleID) -> CollectionRule { mark(of: title).map { rules[$0] } ?? CollectionRule() }
 
     /// Returns the titles of some collections, each with its resource.
     func titles(in marks: Set<CollectionMark>) -> [TitleID: ResourceID] {
@@ -55,7 +60,7 @@ final class TitleMarks: Sendable {
         }
     }
 
-    /// Forgets all titles, because no collection is shared any more, or because the vault is closed.
+    /// Forgets all titles, because no collection is shared or has a rule any more, or because the vault is closed.
     func forget() { places.withLock { $0 = nil } }
 
     /// Reads changed resources again, unless nothing was read before. Blocks.
@@ -89,12 +94,16 @@ final class TitleMarks: Sendable {
 
     private func read(_ rows: [SealedResource], _ grouping: TitleGrouping) throws -> [TitleID: Place] {
         var found: [TitleID: Place] = [:]
+        var seen: [(id: TitleID, mark: CollectionMark, isPinned: Bool, mode: VaultMode?)] = []
         for resource in try rows.compactMap({ try store.index.resources.openIfSound($0) }) {
             let summary = ResourceSummary(resource)
             if !summary.isPart, let title = summary.id, let key = grouping.key(of: summary) {
-                found[title] = Place(resource: resource.id, mark: key.mark)
+                let place = Place(resource: resource.id, mark: key.mark)
+                found[title] = place
+                seen.append((title, place.mark, resource.resourceClass == .pinned, summary.mode))
             }
         }
+        if store.isOwner { rules.note(seen) }
         return found
     }
 

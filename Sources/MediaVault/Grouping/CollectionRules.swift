@@ -1,0 +1,69 @@
+import VaultModel
+import VaultStorage
+
+/// The rules of the collections, which are a setting of the vault, and the titles that are not yet as they demand.
+final class CollectionRules: Sendable {
+    private struct State {
+        var rules: [CollectionMark: CollectionRule] = [:]
+        /// The rule of each title that is not as it demands.
+        var owed: [TitleID: CollectionRule] = [:]
+    }
+
+    private let state = Locked(State())
+
+    var isEmpty: Bool { state.withLock { $0.rules.isEmpty } }
+
+    /// The collections that have a rule.
+    var marks: Set<CollectionMark> { state.withLock { Set($0.rules.keys) } }
+
+    subscript(mark: CollectionMark) -> CollectionRule { state.withLock { $0.rules[mark] ?? CollectionRule() } }
+
+    /// Reads the rules. If they cannot be read, no collection has one until they are read again.
+    func load(from store: VaultStore) {
+        let rules = (try? store.index.settings().collectionRules) ?? [:]
+        state.withLock { $0 = State(rules: rules) }
+    }
+
+    /// Changes the rules, first in the settings and then here. Blocks.
+    ///
+    /// - Throws: ``VaultError`` with code `inUse` if too many collections would have a rule.
+    func change(in store: VaultStore, _ change: (inout [CollectionMark: CollectionRule]) -> Void) throws {
+        var rules: [CollectionMark: CollectionRule] = [:]
+        try store.changeSettings { settings in
+            rules = settings.collectionRules
+            change(&rules)
+            rules = rules.filter { !$0.value.isEmpty }
+            guard rules.count <= CollectionRule.maxCount else {
+                throw VaultError(
+                    .inUse,
+                    "\(CollectionRule.maxCount) collections are pinned or have a mode, the maximum; unpin some")
+            }
+            settings.collectionRules = rules
+        }
+        state.withLock { $0.rules = rules }
+    }
+
+    /// Notes the titles that were read, each with the mark of its collection and with what it is like.
+    func note(_ titles: [(id: TitleID, mark: CollectionMark, isPinned: Bool, mode: VaultMode?)]) {
+        state.withLock { state in
+            for title in titles {
+                let rule = state.rules[title.mark]
+                let isKept = rule?.isKept(isPinned: title.isPinned, mode: title.mode) ?? true
+                state.owed[title.id] = isKept ? nil : rule
+            }
+        }
+    }
+
+    /// Returns the titles that are not as the rules demand, and forgets them. A title that the caller then changes is
+    /// read again, and one that it fails to change is put back by it.
+    func takeOwed() -> [TitleID: CollectionRule] {
+        state.withLock { state in
+            defer { state.owed = [:] }
+            return state.owed
+        }
+    }
+
+    func putBack(_ title: TitleID, _ rule: CollectionRule) { state.withLock { $0.owed[title] = rule } }
+
+    func forget() { state.withLock { $0 = State() } }
+}
