@@ -1,5 +1,6 @@
 """A viewer who is signed in as a browser is, over plain HTTP."""
 
+import contextlib
 import http.client
 import json
 
@@ -15,15 +16,22 @@ class ViewerSession:
         self._fields = {"Cookie": fields["set-cookie"].partition(";")[0], "X-Session-Proof": answer["proof"]}
 
     def _ask(self, method, target, document=None):
-        connection = http.client.HTTPConnection(*self._listen.split(":"), timeout=60)
         body = None if document is None else json.dumps(document)
-        connection.request(method, f"/api/v1/{target}", body, {
-            "Origin": f"http://{self._listen}", "Sec-Fetch-Site": "same-origin", "Content-Type": "application/json",
-            **self._fields})
-        answer = connection.getresponse()
-        told = answer.read()
-        connection.close()
-        return answer.status, json.loads(told or b"null"), {name.lower(): value for name, value in answer.getheaders()}
+        with self.open(method, f"/api/v1/{target}", body) as answer:
+            told = json.loads(answer.read() or b"null")
+            return answer.status, told, {name.lower(): value for name, value in answer.getheaders()}
+
+    @contextlib.contextmanager
+    def open(self, method, path, body=None, **fields):
+        """Requests any path, and yields the answer while it arrives."""
+        connection = http.client.HTTPConnection(*self._listen.split(":"), timeout=60)
+        try:
+            connection.request(method, path, body, {
+                "Origin": f"http://{self._listen}", "Sec-Fetch-Site": "same-origin", "Content-Type": "application/json",
+                **self._fields, **fields})
+            yield connection.getresponse()
+        finally:
+            connection.close()
 
     def ask(self, method, target, document=None):
         """Returns the status and the document of an answer."""
