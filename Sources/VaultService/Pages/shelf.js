@@ -159,7 +159,7 @@ function virtual(grid, places, signal) {
 	}
 
 	const ask = () => { if (!asked) { asked = true; requestAnimationFrame(draw); } };
-	addEventListener('scroll', ask, {signal, passive: true});
+	for (const event of ['scroll', 'resize']) addEventListener(event, ask, {signal, passive: true});
 	grid.addEventListener('focusin', draw, {signal});
 	const watcher = new ResizeObserver(() => { measure(); ask(); });
 	watcher.observe(grid);
