@@ -5,6 +5,7 @@ import {card} from './card.js';
 import {positions} from './positions.js';
 import {collections, groupName, titlesOf} from './groups.js';
 import {menu} from './menu.js';
+import {start} from './player.js';
 import {enqueue} from './queue.js';
 import {heading} from './states.js';
 import {ask, button, field, h, many, note, nothing, t, waiting, word} from './ui.js';
@@ -38,8 +39,9 @@ export async function show(main, id, signal) {
 	let found = await load(id, signal);
 	const title = heading(groupName(found)), about = h('p.soft'), more = isOwner() && found.id ? h('button', {type: 'button'}, t('moreActs')) : '';
 	main.append(title, about,
-		h('div.acts', h('a.main', {href: found.titles[0] ? `#/play/${found.titles[0].id}` : null}, t('play')),
+		h('div.acts', button(t('play'), play, {class: 'main', disabled: !found.titles.length}),
 			button(t('addAll'), () => found.titles.forEach(item => enqueue(item))), more), list, says);
+	const play = async () => { await start(found.titles[0].id); location.hash = `#/play/${found.titles[0].id}`; };
 	function draw() {
 		title.textContent = groupName(found);
 		about.textContent = [word('collection', found.kind), many('titles', found.titles.length), found.pinned && t('class.pinned')].filter(Boolean).join(' · ');
