@@ -97,6 +97,12 @@ _TYPES = {
     "m4s": "video/iso.segment", "m3u8": "application/vnd.apple.mpegurl", "mpd": "application/dash+xml",
     "vtt": "text/vtt"}
 
+# What origins say of a file besides its type, and that concerns nobody but the owner either.
+_FIELDS = {
+    "Content-Disposition": f'attachment; filename="{QUERY}.bin"', "Content-Location": f"/{FOLDER}/", "Set-Cookie": QUERY,
+    "Link": f"<http://film-origin.localhost/{FOLDER}/>; rel=canonical", "Content-Language": QUERY, "Warning": QUERY,
+    "X-Amz-Meta-Path": FOLDER, "Via": "1.1 film-origin.localhost"}
+
 
 def rows():
     """Returns all titles, with the key of their collection, or None."""
@@ -118,7 +124,7 @@ def publish(origin, media):
         else:
             suffix = path.rpartition(".")[2]
             origin.add(f"{FOLDER}/{path}?{QUERY}", content=_made(media, suffix, name, states, path == BOOK),
-                       type=_TYPES[suffix])
+                       type=_TYPES[suffix], headers=_FIELDS, tags=[f'"{FOLDER}:{path}"'])
     # The latest comes first, as publishers write them.
     entries = "".join(
         f"<item><title>{html.escape(name)}</title><pubDate>Wed, {number + 1:02} Oct 2002 13:00:00 GMT</pubDate>"
