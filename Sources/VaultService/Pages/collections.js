@@ -37,11 +37,11 @@ const acts = (group, again) => [
 export async function show(main, id, signal) {
 	const places = await positions(signal), list = h('ul.tiles', {role: 'list'}), says = h('div');
 	let found = await load(id, signal);
+	const play = async () => { await start(found.titles[0].id); location.hash = `#/play/${found.titles[0].id}`; };
 	const title = heading(groupName(found)), about = h('p.soft'), more = isOwner() && found.id ? h('button', {type: 'button'}, t('moreActs')) : '';
 	main.append(title, about,
 		h('div.acts', button(t('play'), play, {class: 'main', disabled: !found.titles.length}),
 			button(t('addAll'), () => found.titles.forEach(item => enqueue(item))), more), list, says);
-	const play = async () => { await start(found.titles[0].id); location.hash = `#/play/${found.titles[0].id}`; };
 	function draw() {
 		title.textContent = groupName(found);
 		about.textContent = [word('collection', found.kind), many('titles', found.titles.length), found.pinned && t('class.pinned')].filter(Boolean).join(' · ');
