@@ -69,14 +69,24 @@ struct CollectionKey: Hashable, Sendable {
         return ([host] + parts).joined(separator: "/")
     }
 
-    /// The name of the folder of a key of a folder, as people read it; nil if it says nothing to them.
+    /// The name of the folder of a key of a folder, as people read it; nil if it says nothing to them. That of a season
+    /// is preceded by that of the series, which the folder around it names.
     var folderName: String? {
-        kind == .folder ? FileName(ofURL: "folder://\(text)/file", isManifest: true).name : nil
+        guard kind == .folder else { return nil }
+        let names = text.split(separator: "/").dropFirst().map { FileName($0).name }
+        guard let last = names.last ?? nil else { return nil }
+        guard Self.isNumbered(last, ["season", "staffel", "saison", "series", "volume", "vol"]),
+            let around = names.dropLast().last ?? nil
+        else { return last }
+        return "\(around), \(last)"
     }
 
-    private static func isDisc(_ folder: Substring) -> Bool {
-        let name = folder.lowercased().filter { $0.isLetter || $0.isNumber }
-        let number = ["disc", "disk", "cd"].first(where: name.hasPrefix).map { name.dropFirst($0.count) }
+    private static func isDisc(_ folder: Substring) -> Bool { isNumbered(folder, ["disc", "disk", "cd"]) }
+
+    /// Returns whether a name is one of some words and a number of one or two digits.
+    private static func isNumbered(_ name: some StringProtocol, _ words: [String]) -> Bool {
+        let name = name.lowercased().filter { $0.isLetter || $0.isNumber }
+        let number = words.first(where: name.hasPrefix).map { name.dropFirst($0.count) }
         return number.map { (1...2).contains($0.count) && $0.allSatisfy(\.isNumber) } ?? false
     }
 }

@@ -70,10 +70,11 @@ struct TitleGrouping: Sendable {
             guard titles.count > 1 || key.kind == .own || key.kind == .feed || kept.contains(key.mark) else {
                 return nil
             }
+            let titles = TitleOrder.sorted(titles, of: key.kind)
             let (name, isNamedByOrigin) = name(of: key, titles)
             return TitleCollection(
                 id: id(key), kind: key.kind, name: name, isNamedByOrigin: isNamedByOrigin,
-                titles: TitleOrder.sorted(titles), key: key)
+                titles: titles, key: key)
         }
         return collections.map { (NaturalOrder.comparable($0.name ?? ""), $0) }
             .sorted { ($0.0, $0.1.id) < ($1.0, $1.1.id) }.map(\.1)
@@ -99,10 +100,11 @@ struct TitleGrouping: Sendable {
 }
 
 /// The order of the titles of a collection: by season and episode, then by disc and track, then by name. A title that
-/// states no number comes after those that do, in the order in which the vault got them.
+/// states no number comes after those that do, in the order in which the vault got them. Those of a feed that says when
+/// they were published are in that order.
 enum TitleOrder {
-    static func sorted(_ titles: [ResourceSummary]) -> [ResourceSummary] {
-        titles.map { (place(of: $0), $0) }.sorted { $0.0 < $1.0 }.map(\.1)
+    static func sorted(_ titles: [ResourceSummary], of kind: CollectionKind) -> [ResourceSummary] {
+        titles.map { (place(of: $0, in: kind), $0) }.sorted { $0.0 < $1.0 }.map(\.1)
     }
 
     private struct Place: Comparable {
@@ -114,14 +116,15 @@ enum TitleOrder {
         }
     }
 
-    private static func place(of title: ResourceSummary) -> Place {
+    private static func place(of title: ResourceSummary, in kind: CollectionKind) -> Place {
         let tags = title.tags ?? TitleTags()
         let number = tags.episode ?? tags.track
         // Episode 0 of a series is the one before the first.
         let numbers = [tags.episode.map { _ in tags.season ?? 1 } ?? tags.disc ?? 1, number ?? .max].map(Int64.init)
         let shown = title.name ?? title.fallbackName ?? ""
+        let published = kind == .feed ? title.published.map { [0, $0] } : nil
         return Place(
-            numbers: number == nil ? [.max, title.added.seconds] : numbers,
+            numbers: published ?? (number == nil ? [.max, title.added.seconds] : numbers),
             name: NaturalOrder.comparable(shown) + "\n" + (title.id?.description ?? ""))
     }
 }

@@ -17,16 +17,21 @@ struct FileName: Hashable, Sendable {
     ///   - isManifest: whether the URL is a playlist's or a presentation's.
     init(ofURL url: String, isManifest: Bool) {
         let parts = Self.path(of: url)
-        guard let last = parts.last else {
-            self = FileName("")
+        let last = parts.last.map(Self.stem) ?? ""
+        guard isManifest else {
+            self = FileName(last)
             return
         }
-        let folder = isManifest ? parts.dropLast().last.map { FileName($0) } : nil
-        self = folder.flatMap { $0.name == nil ? nil : $0 } ?? FileName(Self.stem(of: last))
+        // A media server writes a film's folder as `mp4:film.mp4`.
+        let folders = parts.dropLast().map { folder in
+            Self.serverMarks.first(where: folder.hasPrefix).map { Self.stem(of: folder.dropFirst($0.count)) } ?? folder
+        }
+        let folder = folders.last { !Self.isOfStreams($0) }.map { FileName($0) }
+        self = folder.flatMap { $0.name == nil ? nil : $0 } ?? FileName(Self.isOfStreams(last) ? "" : last)
     }
 
-    /// Reads the name of a file without its suffix.
-    private init(_ text: some StringProtocol) {
+    /// Reads the name of a folder, or of a file without its suffix.
+    init(_ text: some StringProtocol) {
         let text = Self.decoded(text)
         guard !Self.isAddress(text) else {
             (name, tags) = (nil, TitleTags())
@@ -34,7 +39,7 @@ struct FileName: Hashable, Sendable {
         }
         var words = Words(text)
         var tags = TitleTags()
-        if let number = words.takeTrack() { (tags.disc, tags.track) = number }
+        if let number = words.takeTrack() { (tags.disc, tags.track) = number } else { tags.track = words.onlyTrack }
         if let episode = words.episode() {
             (tags.season, tags.episode) = (episode.season, episode.number)
             tags.series = MediaName.cleaned(episode.series)
@@ -66,13 +71,33 @@ struct FileName: Hashable, Sendable {
         return text.utf8.contains(UInt8(ascii: "%")) ? text.removingPercentEncoding ?? text : text
     }
 
-    /// Returns a file's name without its suffix: a point, and up to five letters and digits, not only digits.
+    private static let serverMarks = ["mp4:", "mp3:", "flv:", "smil:"]
+
+    private static let streamWords: Set = [
+        "hls", "dash", "cmaf", "vod", "stream", "streams", "video", "audio", "media", "master", "main", "index",
+        "playlist",
+        "manifest", "chunklist", "prog_index", "default", "output", "out", "4k",
+    ]
+
+    /// Returns whether a name in the path of a playlist says how its streams are stored rather than what they are.
+    private static func isOfStreams(_ name: Substring) -> Bool {
+        let name = name.lowercased()
+        return streamWords.contains(name)
+            || name.hasSuffix("p") && (3...4).contains(name.dropLast().utf8.count)
+                && name.dropLast().allSatisfy(\.isNumber)
+    }
+
+    private static let programSuffixes: Set = ["php", "asp", "aspx", "ashx", "jsp", "cgi"]
+
+    /// Returns a file's name without its suffix: a point, and up to five letters and digits, not only digits. The file
+    /// of a program that answers, such as `get.php`, is no name of media.
     private static func stem(of file: Substring) -> Substring {
         guard let point = file.lastIndex(of: "."), point > file.startIndex else { return file }
         let suffix = file[file.index(after: point)...]
         let isSuffix =
             (1...5).contains(suffix.utf8.count) && suffix.contains(where: \.isLetter)
             && suffix.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
+        if isSuffix, programSuffixes.contains(suffix.lowercased()) { return "" }
         return isSuffix ? file[..<point] : file
     }
 }
@@ -110,6 +135,18 @@ private struct Words {
         return (disc, value)
     }
 
+    private static let trackWords: Set = [
+        "track", "titel", "song", "kapitel", "chapter", "folge", "teil", "part", "episode", "ep", "e",
+    ]
+
+    /// The number if the text is nothing else, or has only a word such as `Track` before it; nil if it is more.
+    var onlyTrack: Int? {
+        let digits = text[(text.lastIndex { !Self.isDigit($0) }.map { $0 + 1 } ?? 0)...]
+        guard (1...3).contains(digits.count) else { return nil }
+        let word = Self.trimmed(text.dropLast(digits.count)).lowercased()
+        return word.isEmpty || Self.trackWords.contains(word) ? number(digits.startIndex..<digits.endIndex) : nil
+    }
+
     /// Returns what the text says of a series, such as `The Harbour S01E02` or `The Harbour 1x02`; nil if it names no
     /// episode.
     func episode() -> (series: String, season: Int, number: Int)? {
@@ -137,7 +174,10 @@ private struct Words {
     }
 
     private func numbers(_ season: Range<Int>, _ episode: Range<Int>, _ counts: ClosedRange<Int>) -> (Int, Int)? {
-        let isWord = episode.upperBound == text.count || !Self.isASCIILetter(text[episode.upperBound])
+        // `S01E01E02` holds two episodes, and counts as the first.
+        let isWord =
+            episode.upperBound == text.count || !Self.isASCIILetter(text[episode.upperBound])
+            || has("e", at: episode.upperBound) && !digits(at: episode.upperBound + 1).isEmpty
         guard counts.contains(episode.count), isWord, let season = number(season), let episode = number(episode) else {
             return nil
         }

@@ -180,6 +180,10 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
     /// When the age limit will remove the resource; nil if no limit applies, as for pinned and downloaded titles.
     @OrNull public internal(set) var expires: Timestamp?
 
+    /// When a feed says that the title was published, in seconds since 1970; nil if none does. It orders the titles of a
+    /// feed, and is in no answer.
+    var published: Int64?
+
     private enum CodingKeys: String, CodingKey {
         case id, contentID, added, accessed, expires, url, size, held, bytes, partBytes, type, etag, generation, mode,
             name
@@ -233,6 +237,7 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
         generation = resource.generation
         mode = resource.metadata.mode
         name = resource.metadata.name
+        published = resource.metadata.published
         (collection, collectionName) = (resource.metadata.collection, resource.metadata.collectionName)
         cover = resource.coverTag?.hex
         let title = resource.metadata.title.flatMap { Title($0) }

@@ -145,9 +145,10 @@ final class TitleJob: Sendable {
     ///
     /// - Parameter hasChanged: whether the bytes differ from those held before.
     private func describe(_ resource: NamedResource, _ loader: ResourceLoader, hasChanged: Bool) async throws {
-        let (record, store, given) = (loader.record, loader.store, options.name)
+        let (record, store, given, published) = (loader.record, loader.store, options.name, options.published)
         guard let metadata = record.metadata,
-            hasChanged || given != nil || metadata.name == nil || metadata.duration == nil || metadata.tags == nil
+            hasChanged || published != nil || given != nil || metadata.name == nil || metadata.duration == nil
+                || metadata.tags == nil
         else { return }
         try await loader.pool.run {
             // The media are held, so a failure to read their description is no error.
@@ -158,12 +159,13 @@ final class TitleJob: Sendable {
             let tags = stated.map { $0.titleTags } ?? metadata.tags
             guard
                 name != metadata.name || duration != metadata.duration || pictured != metadata.pictured
-                    || tags != metadata.tags
+                    || tags != metadata.tags || published != nil && published != metadata.published
             else { return }
             try record.changeTitles { metadata in
                 (metadata.name, metadata.tags) = (name, tags)
                 metadata.duration = duration
                 metadata.pictured = pictured
+                metadata.published = published ?? metadata.published
             }
         }
     }
@@ -324,12 +326,13 @@ final class TitleJob: Sendable {
 
     /// - Parameter name: the name that the manifest states; nil if it states none.
     private func write(_ record: Title, named name: String? = nil, to title: TitleOwner) async throws {
-        let (owner, given) = (title.loader.record, options.name)
+        let (owner, given, published) = (title.loader.record, options.name, options.published)
         try await title.loader.pool.run {
             guard !owner.isRetired.withLock({ $0 }) else { throw ResourceRecord.removed }
             try owner.changeTitles { metadata in
                 metadata.title = record.record
                 metadata.name = given ?? metadata.name ?? name.flatMap(MediaName.cleaned)
+                metadata.published = published ?? metadata.published
             }
         }
     }

@@ -21,7 +21,7 @@ extension DownloadOrder {
         (video, audio) = (options.selection?.video.rawValue, options.selection?.audio.rawValue)
         subtitles = options.selection?.subtitles.rawValue
         name = options.name
-        requiresMedia = options.requiresMedia
+        (requiresMedia, published) = (options.requiresMedia, options.published)
         picture = options.picture.map {
             ListedPicture(
                 url: $0.url.absoluteString, fields: OriginFields($0.fields, for: $0.url), isDerived: $0.isDerived)
@@ -40,7 +40,7 @@ extension DownloadOrder {
         }
         var options = DownloadOptions(
             connections: connections.map { Int(clamping: $0) }, bytesPerSecond: rate, selection: selection, name: name)
-        options.requiresMedia = requiresMedia
+        (options.requiresMedia, options.published) = (requiresMedia, published)
         options.picture = picture.flatMap(MediaReference.init)
         return options
     }

@@ -11,6 +11,8 @@ public struct SyncEntry: Sendable {
     public var name: String?
     /// The picture that the list names for the title; nil if it names none.
     public var picture: MediaReference?
+    /// When the title was published, in seconds since 1970; nil if the list does not say.
+    package var published: Int64?
 
     /// Creates an entry.
     public init(_ reference: MediaReference, name: String? = nil) { (self.reference, self.name) = (reference, name) }
@@ -95,6 +97,7 @@ extension SyncEntry {
     init(_ entry: FeedEntry, reach: TitleReach, namedWithin place: String?) {
         self.init(reach.reference(to: entry.url), name: entry.title)
         picture = entry.picture.map(reach.reference)
+        published = entry.date
         // Two feeds may use the same ids for different entries, so the feed's place is part of the name.
         guard let place, let guid = entry.guid else { return }
         let name = "\(place)#\(guid)"
@@ -132,7 +135,11 @@ public enum FeedFile {
             let feed = try Feed(bytes, at: nil)
             var known: Set<MediaURL> = []
             let each = feed.entries(underLimit: newest).filter { known.insert($0.url).inserted }
-            let entries = each.prefix(max(0, newest ?? .max)).map { SyncEntry(MediaReference($0.url), name: $0.title) }
+            let entries = each.prefix(max(0, newest ?? .max)).map { stated in
+                var entry = SyncEntry(MediaReference(stated.url), name: stated.title)
+                entry.published = stated.date
+                return entry
+            }
             return (entries, feed.unusable, feed.repairs.texts)
         } catch {
             throw VaultError(

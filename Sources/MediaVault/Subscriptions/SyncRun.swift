@@ -123,7 +123,7 @@ extension Subscriptions {
         }.map { _, entry in
             var options = report.subscription.choices.options
             options.name = entry.name.flatMap(MediaName.cleaned)
-            options.picture = entry.picture
+            (options.picture, options.published) = (entry.picture, entry.published)
             return (reference: entry.reference, options: options)
         }
         if !orders.isEmpty { try await downloads.add(orders, resumes: false) }

@@ -16,6 +16,8 @@ public struct DownloadOptions: Hashable, Sendable {
     public var requiresMedia = false
     /// The picture that a feed names for the title. It becomes the title's cover if there is no other.
     package var picture: MediaReference?
+    /// When the title was published, in seconds since 1970; nil if that is not known.
+    package var published: Int64?
 
     /// The maximum number of connections per download. More would gain nothing and burden the origin.
     public static let maxConnections = 16

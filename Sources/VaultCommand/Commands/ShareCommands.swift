@@ -77,8 +77,9 @@ struct ShareArguments: ParsableArguments {
             }
             return changed
         }
-        let what = selection.collection == nil ? Count.of(changed, "title") : "the collection"
-        let whom = selection.collection == nil ? "" : " with \(Count.of(changed, "more viewer"))"
+        let isWhole = selection.collection != nil
+        let what = isWhole ? "the collection is" : Count.of(changed, "title")
+        let whom = isWhole ? " with \(Count.of(changed, isShared ? "more viewer" : "viewer"))" : ""
         await Terminal.shared.say("\(what) \(isShared ? "shared" : "no longer shared")\(whom)")
         try await output.writeIfJSON(["changed": changed])
     }

@@ -16,7 +16,9 @@ struct PinCommand: AsyncParsableCommand {
     func run() async throws {
         try await titles.act(to: "pin", changing: { CollectionChange($0, pinned: true) }) { vault, reference in
             try await vault.call(Operations.Titles.pin, TitleDocument(vault.id(of: reference)))
-            return TitleRecord.Outcome(sentence: "pinned")
+            let isWhole = try await vault.resource(reference)?.isWhole ?? true
+            return TitleRecord.Outcome(
+                sentence: isWhole ? "pinned" : "pinned, but not all of it is held; mediavault fetch gets the rest")
         }
     }
 }

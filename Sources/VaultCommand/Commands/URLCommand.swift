@@ -170,7 +170,7 @@ struct LinkedTitles: Sendable {
 
         init(_ title: ListedDocument, _ url: MediaURL) {
             self.url = url
-            name = title.name
+            name = title.name ?? title.fallbackName
             duration = title.duration.map { ($0 + 500) / 1000 }
         }
     }

@@ -46,7 +46,9 @@ struct ViewersAddCommand: AsyncParsableCommand {
             ifInterrupted: "the viewer may have been added; viewers list shows it"
         ) { try await $0.call(Operations.Viewers.add, order) }
         try await output.writeIfJSON(added)
-        let entry = added.hasPIN ? "with a PIN" : "without a PIN"
+        let entry =
+            added.hasPIN
+            ? "with a PIN" : "without a PIN; mediavault viewers link prints a link that signs them in"
         await Terminal.shared.say("added viewer \(Terminal.printable(added.name)), \(entry)")
     }
 }
@@ -81,7 +83,10 @@ struct ViewersListCommand: AsyncParsableCommand {
         let rows = document.viewers.map { viewer in
             [
                 IssuedText.day(viewer.created), viewer.hasPIN ? "yes" : "no",
-                viewer.sharesAll ? "all" : "\(viewer.titles)",
+                viewer.sharesAll
+                    ? "all"
+                    : "\(viewer.titles)"
+                        + (viewer.collections > 0 ? " + \(Count.of(viewer.collections, "collection"))" : ""),
                 "\(viewer.failures.reduce(0) { $0 + $1.count })", Terminal.printable(viewer.name),
             ]
         }

@@ -124,7 +124,7 @@ extension DownloadOptions {
     func naming(_ content: FetchOrder.Content) -> DownloadOptions {
         var options = self
         options.name = name ?? content.title.map { String($0.prefix(Self.maxNameLength)) }
-        options.picture = content.picture
+        (options.picture, options.published) = (content.picture, content.published)
         return options
     }
 }

@@ -24,6 +24,8 @@ struct FetchOrder: Sendable {
         var reference: MediaReference?
         /// The picture that a feed names for the title; nil if it names none.
         var picture: MediaReference?
+        /// When a feed says that the title was published, in seconds since 1970.
+        var published: Int64?
     }
 
     /// The title as given, or, for a line that cannot be understood, the part that is safe to print.
@@ -46,7 +48,8 @@ struct FetchOrder: Sendable {
     /// Creates the order for a title that a subscription is to fetch.
     init(_ entry: SyncEntry) {
         let content = Content(
-            name: .url(entry.reference.url), title: entry.name, reference: entry.reference, picture: entry.picture)
+            name: .url(entry.reference.url), title: entry.name, reference: entry.reference, picture: entry.picture,
+            published: entry.published)
         (text, place, self.content) = (entry.reference.url.absoluteString, nil, .success(content))
     }
 

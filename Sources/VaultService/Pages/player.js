@@ -1,7 +1,7 @@
 // The player: it stands outside the pages, large on the page of its title and as a bar on all others, and plays on.
 
 import {get, isOwner, on} from './api.js';
-import {announce} from './upnext.js';
+import {WAIT, announce} from './upnext.js';
 import {coverOf, showCover} from './covers.js';
 import {collectionOf} from './groups.js';
 import {iconButton} from './icons.js';
@@ -25,6 +25,8 @@ let starts = 0;  // of titles, to tell the last one
 let next = null;  // the title that follows
 let begins = false;  // whether it begins by itself
 let notice = null;  // ends the notice of it
+let due = null;  // what begins as soon as the title ends, because its notice is over
+let isDeclined = false;
 let isSaid = false;  // whether something lies over the picture
 
 export const current = () => title;
@@ -150,8 +152,7 @@ async function lookAhead() {
 onQueue(lookAhead);
 
 function leave() {
-	notice?.();
-	notice = null;
+	forgetNotice();
 	title?.keep();
 	life?.abort();
 	if (!title) return;
@@ -187,6 +188,22 @@ async function goTo(item) {
 	if (isHere && isLarge()) location.replace(`#/play/${item.id}`);
 }
 
+function forgetNotice() {
+	notice?.();
+	notice = due = null;
+	isDeclined = false;
+}
+
+const beginNext = item => { if (!tune.endsHere()) goTo(item).catch(fail); };
+
+function announceNext() {
+	if (notice || isDeclined || !next || !begins || tune.endsHere()) return;
+	notice = announce(next, say, {
+		begin: item => goTo(item).catch(fail),
+		over: item => { if (video.ended) beginNext(item); else due = item; },
+		decline: () => { isDeclined = true; }});
+}
+
 function goNext() {
 	if (next) goTo(next).catch(fail);
 }
@@ -218,12 +235,12 @@ for (const event of ['pointermove', 'keydown', 'focusin']) element.addEventListe
 for (const event of ['play', 'pause', 'ended', 'volumechange']) video.addEventListener(event, () => { showState(); wake(); if (title) drawPlace(); });
 for (const event of ['timeupdate', 'seeked', 'ratechange', 'durationchange']) video.addEventListener(event, () => title && drawPlace());
 video.addEventListener('volumechange', () => { volume.value = video.muted ? 0 : video.volume; });
-video.addEventListener('play', () => { notice?.(); notice = null; });
-video.addEventListener('seeking', () => { notice?.(); notice = null; });
-video.addEventListener('ended', () => {
-	if (!next || !begins || tune.endsHere()) return;
-	notice = announce(next, say, item => goTo(item).catch(fail));
+for (const event of ['play', 'seeking']) video.addEventListener(event, forgetNotice);
+// The notice of a picture comes at the end, and that of sound so early that the next one begins without a pause.
+video.addEventListener('timeupdate', () => {
+	if (title?.isSound && !video.paused && video.duration - video.currentTime <= WAIT * video.playbackRate) announceNext();
 });
+video.addEventListener('ended', () => { if (due) beginNext(due); else announceNext(); });
 stage.addEventListener('click', event => {
 	if (event.target !== video && event.target !== cover && event.target !== stage) return;
 	if (isLarge()) toggle().catch(fail); else location.hash = `#/play/${title?.id}`;

@@ -133,12 +133,14 @@ package struct DownloadOrder: Hashable, Sendable {
     package var requiresMedia = false
     /// The picture that a feed names for the title; nil if it names none.
     package var picture: ListedPicture?
+    /// When the title was published, in seconds since 1970; nil if that is not known.
+    package var published: Int64?
 
     package init(url: String) { self.url = url }
 
     static let members = [
         "url", "contentID", "name", "connections", "rate", "video", "audio", "subtitles", "derived", "byID",
-        "mediaOnly", "fields", "fieldsOrigin", "picture",
+        "mediaOnly", "fields", "fieldsOrigin", "picture", "published",
     ]
 
     /// Creates the order from the members of a record; nil if a member is missing or invalid.
@@ -152,6 +154,7 @@ package struct DownloadOrder: Hashable, Sendable {
             video = try object.optionalString("video")
             audio = try object.optionalString("audio")
             subtitles = try object.optionalString("subtitles")
+            published = try object.optionalInteger("published")
             isDerived = object["derived"] == .bool(true)
             isByID = object["byID"] == .bool(true)
             requiresMedia = object["mediaOnly"] == .bool(true)
@@ -176,6 +179,7 @@ package struct DownloadOrder: Hashable, Sendable {
             "contentID": contentID, "name": name, "video": video, "audio": audio, "subtitles": subtitles,
         ]
         for (member, text) in texts { object[member] = text.map { .string($0) } }
+        object["published"] = published.map { .integer($0) }
         object["connections"] = connections.map { .integer($0) }
         object["rate"] = rate.map { .integer($0) }
         for (member, isSet) in [("derived", isDerived), ("byID", isByID), ("mediaOnly", requiresMedia)] {

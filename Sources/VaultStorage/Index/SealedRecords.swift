@@ -123,6 +123,12 @@ extension ResourceMetadata {
         set { members["collectionName"] = newValue.map { .string($0) } }
     }
 
+    /// When a feed says that the title was published, in seconds since 1970; nil if none does.
+    package var published: Int64? {
+        get { if case .integer(let time)? = members["published"] { time } else { nil } }
+        set { members["published"] = newValue.map { .integer($0) } }
+    }
+
     private func text(_ name: String) -> String? {
         if case .string(let text)? = members[name], !text.isEmpty { text } else { nil }
     }

@@ -47,7 +47,7 @@ struct FileNameTests {
     func addresses(path: String) {
         let found = Self.read(path)
         #expect(found.name == nil && found.tags.isEmpty)
-        #expect(FileName(ofURL: "https://media.example/\(path)/master.m3u8", isManifest: true).name == "master")
+        #expect(FileName(ofURL: "https://media.example/\(path)/master.m3u8", isManifest: true).name == nil)
     }
 
     @Test("Marks that names have are kept, and parameters of a path are not")
@@ -73,12 +73,43 @@ struct FileNameTests {
         }
     }
 
+    @Test("A number alone, or after a word for a part, is that of the track")
+    func onlyNumbers() {
+        for (path, track) in [
+            ("01.mp3", 1), ("2.mp4", 2), ("Track%2010.mp3", 10), ("kapitel_3.m4a", 3), ("E07.mkv", 7),
+        ] {
+            #expect(Self.read("a/" + path).tags.track == track, "\(path)")
+            #expect(Self.read("a/" + path).name != nil, "\(path)")
+        }
+        for path in ["2001.mkv", "Apollo%2013.mp4", "Track.mp3", "film1.mp4"] {
+            #expect(Self.read("a/" + path).tags.track == nil, "\(path)")
+        }
+        let both = Self.read("The.Quay.S01E01E02.mkv").tags
+        #expect(both.series == "The Quay" && both.season == 1 && both.episode == 1)
+    }
+
+    @Test(
+        "A playlist whose folder says how its streams are stored has the name of the folder around it",
+        arguments: [
+            ("Aurora/hls/index.m3u8", "Aurora"), ("Sea/1080p/index.m3u8", "Sea"), ("mp4:Sea.mp4/playlist.m3u8", "Sea"),
+            ("8f3a9c1d2e4b5a6f/master.m3u8", nil), ("hls/master.m3u8", nil), ("key:secret/master.m3u8", nil),
+            ("a/Harbour/Harbour.mpd", "Harbour"),
+        ])
+    func streams(path: String, name: String?) {
+        #expect(Self.read(path, isManifest: true).name == name)
+    }
+
+    @Test("The file of a program that answers is no name")
+    func programs() {
+        #expect(Self.read("get.php?id=77").name == nil && Self.read("a/watch.aspx").name == nil)
+    }
+
     @Test("A playlist has the name of its folder, and nothing has that of its host")
     func folders() {
         #expect(Self.read("films/Aurora/master.m3u8", isManifest: true).name == "Aurora")
         #expect(Self.read("films/Aurora/part.mp4").name == "part")
-        #expect(Self.read("films/8f3a9c1d2e4b5a6f/master.m3u8", isManifest: true).name == "master")
-        #expect(Self.read("master.m3u8", isManifest: true).name == "master")
+        #expect(Self.read("films/8f3a9c1d2e4b5a6f/master.m3u8", isManifest: true).name == nil)
+        #expect(Self.read("master.m3u8", isManifest: true).name == nil)
         #expect(FileName(ofURL: "https://media.example", isManifest: true).name == nil)
         #expect(FileName(ofURL: "https://media.example/?film", isManifest: false).name == nil)
     }

@@ -57,6 +57,21 @@ struct FeedCoverTests {
         fixture.origin.exchanges.count { $0.request.target == path }
     }
 
+    @Test("The titles of a feed are in the order in which they were published, whatever their names and places in it")
+    func ordered() async throws {
+        let days = [("Meer", 3), ("Anker", 1), ("Zelten", 2)]
+        let entries = days.map { name, day in
+            "<item><title>\(name)</title><pubDate>2026-10-0\(day)T13:00:00Z</pubDate>"
+                + "<enclosure url='/\(name).mp4' type='video/mp4'/></item>"
+        }
+        published.put("/feed", Array("<rss><channel><title>Hafen</title>\(entries.joined())</channel></rss>".utf8))
+        let vault = try await fixture.open()
+        try await sync(vault)
+        let found = try await vault.collections.all()
+        #expect(found.map(\.name) == ["Hafen"] && found[0].titles.map(\.name) == ["Anker", "Zelten", "Meer"])
+        await vault.close()
+    }
+
     @Test("Titles get the pictures that their feed names: their own, else that of the feed, which is asked for once")
     func named() async throws {
         let vault = try await fixture.open()

@@ -100,6 +100,14 @@ struct CollectionTests {
         await vault.close()
     }
 
+    @Test("Files that are only numbered stand together, and the folder of a season is named with its series")
+    func seasons() async throws {
+        for path in ["/The%20Quay/Season%202/10.mp4", "/The%20Quay/Season%202/9.mp4"] { try await add(path) }
+        let found = try await only()
+        #expect(found.name == "The Quay, Season 2" && found.titles.map(\.tags?.track) == [9, 10])
+        await vault.close()
+    }
+
     @Test("Titles that the owner moves together are a collection until they are moved back")
     func move() async throws {
         let (one, other) = (try await add("/a/x.mp4"), try await add("/b/y.mp4"))
