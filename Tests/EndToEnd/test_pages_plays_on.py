@@ -97,13 +97,15 @@ class PlaysOn(PagesCase):
 
     def test_seamless(self):
         """A song's notice comes before its end, and the next one begins as soon as it has ended"""
-        self.play(ALBUM[0])
-        self.page.evaluate("(video => { video.currentTime = video.duration - 3; })(document.querySelector('video'))")
+        self.play(LONG)
+        self.go("")
+        self.card_act(ALBUM[1], "Add to queue")
+        self.page.evaluate("(video => { video.currentTime = video.duration - 4; })(document.querySelector('video'))")
         expect(self.page.locator(".says")).to_contain_text("begins in")
         self.assertFalse(self.page.evaluate("document.querySelector('video').ended"))
         self.page.clock.fast_forward(6000)
         self.assertFalse(self.page.evaluate("document.querySelector('video').ended"))
-        expect(self.playing()).to_have_text(ALBUM[0])
+        expect(self.playing()).to_have_text(LONG)
         expect(self.playing()).to_have_text(ALBUM[1])
 
     def test_alone(self):

@@ -43,7 +43,7 @@ export async function show(main, id, signal) {
 		h('div.acts', button(t('play'), play, {class: 'main', disabled: !found.titles.length}),
 			button(t('addAll'), () => found.titles.forEach(item => enqueue(item))), more), list, says);
 	function draw() {
-		title.textContent = groupName(found);
+		title.firstChild.textContent = groupName(found);
 		about.textContent = [word('collection', found.kind), many('titles', found.titles.length), found.pinned && t('class.pinned')].filter(Boolean).join(' · ');
 		list.replaceChildren(...found.titles.map(item => {
 			const one = card('tile', places);

@@ -16,6 +16,7 @@ import {tuning} from './tuning.js';
 import {clock, fail, h, nameOf, t} from './ui.js';
 
 const BACK = 10, AHEAD = 30;  // seconds of a jump
+const SHORT = 30;  // seconds of sound that is no song
 const HIDE_AFTER = 3000;  // milliseconds until the controls of a full screen go
 
 const element = document.getElementById('player'), video = h('video', {playsinline: true, preload: 'metadata'});
@@ -236,9 +237,9 @@ for (const event of ['play', 'pause', 'ended', 'volumechange']) video.addEventLi
 for (const event of ['timeupdate', 'seeked', 'ratechange', 'durationchange']) video.addEventListener(event, () => title && drawPlace());
 video.addEventListener('volumechange', () => { volume.value = video.muted ? 0 : video.volume; });
 for (const event of ['play', 'seeking']) video.addEventListener(event, forgetNotice);
-// The notice of a picture comes at the end, and that of sound so early that the next one begins without a pause.
+// The notice of a picture comes at the end, and that of a song so early that the next one begins without a pause.
 video.addEventListener('timeupdate', () => {
-	if (title?.isSound && !video.paused && video.duration - video.currentTime <= WAIT * video.playbackRate) announceNext();
+	if (title?.isSound && video.duration > SHORT && !video.paused && video.duration - video.currentTime <= WAIT * video.playbackRate) announceNext();
 });
 video.addEventListener('ended', () => { if (due) beginNext(due); else announceNext(); });
 stage.addEventListener('click', event => {
