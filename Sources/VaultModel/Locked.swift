@@ -20,3 +20,16 @@ package struct Locked<Value: ~Copyable>: ~Copyable, Sendable {
         try mutex.withLock(body)
     }
 }
+
+// A closure that is the whole value is read and replaced only in these ways. ``Locked/withLock(_:)`` converts it for its
+// caller and back again, and each conversion wraps it in one more closure: it would grow with each use.
+extension Locked where Value: Sendable {
+    /// The value.
+    package var value: Value {
+        @inline(never) get { mutex.withLock { $0 } }
+    }
+
+    /// Replaces the value.
+    @inline(never)
+    package borrowing func set(_ new: Value) { mutex.withLock { $0 = new } }
+}

@@ -33,13 +33,9 @@ public struct TitleID: Hashable, Sendable, CustomStringConvertible {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The bounds of the resource ids that begin with this id's bytes; `end` is one past the last, nil if none follows.
-    package var resources: (first: [UInt8], end: [UInt8]?) {
-        var end = bytes
-        while let last = end.popLast() {
-            if last < .max { return (bytes, end + [last + 1]) }
-        }
-        return (bytes, nil)
+    /// The bounds of the resource ids that begin with this id's bytes.
+    package var resources: (first: [UInt8], last: [UInt8]) {
+        (bytes, bytes + Array(repeating: .max, count: ResourceKind.byteCount - Self.byteCount))
     }
 }
 

@@ -25,11 +25,11 @@ struct TitleIDTests {
         #expect(TitleID(text) == nil)
     }
 
-    @Test("The range of resource ids ends where the next id begins, and is open for the last id")
+    @Test("The range of resource ids ends with the last that begins with the id")
     func range() throws {
         let id = try #require(TitleID("aaaaaa77"))
-        #expect(id.resources.first == [0, 0, 0, 3, 255] && id.resources.end == [0, 0, 0, 4])
-        #expect(try #require(TitleID("77777777")).resources.end == nil)
+        #expect(id.resources.first == [0, 0, 0, 3, 255])
+        #expect(id.resources.last == [0, 0, 0, 3] + Array(repeating: 255, count: 28))
     }
 }
 

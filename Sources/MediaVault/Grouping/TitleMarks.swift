@@ -115,9 +115,9 @@ final class WakeUp: Sendable {
     private let act = Locked<(@Sendable () -> Void)?>(nil)
     private let isRunning = Locked(false)
 
-    func set(_ act: @escaping @Sendable () -> Void) { self.act.withLock { $0 = act } }
+    func set(_ act: @escaping @Sendable () -> Void) { self.act.set(act) }
 
-    func call() { act.withLock { $0 }?() }
+    func call() { act.value?() }
 
     /// Returns whether the caller is the only one that has begun.
     func begin() -> Bool {

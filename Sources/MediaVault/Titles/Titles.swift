@@ -103,6 +103,13 @@ public struct Titles: Sendable {
         return reference
     }
 
+    /// Returns references to the titles with some ids, as ``reference(of:fields:)`` does for each. The rows of the titles
+    /// are read together.
+    package func references(of ids: [TitleID]) async throws -> [TitleID: MediaReference] {
+        let names = names
+        return try await pool.run { try names.references(storedAs: ids) }
+    }
+
     /// Runs work that looks up many titles on one of the threads for blocking calls, so that it does not change threads
     /// for each of them.
     package func onOneThread<Result>(_ work: () async throws -> Result) async rethrows -> Result {

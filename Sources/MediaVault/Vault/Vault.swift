@@ -95,24 +95,20 @@ public final class Vault: Sendable {
             answers: AnswerLog())
         // When a title is removed, its shares are ended before anyone can request it again.
         let shared = viewers
-        loaders.onRemoval.withLock { [pictures] onRemoval in
-            onRemoval = { removed in
-                pictures.forget(removed)
-                try? shared.followResources()
-            }
+        loaders.onRemoval.set { [pictures] removed in
+            pictures.forget(removed)
+            try? shared.followResources()
         }
         let tasks = BackgroundTasks()
         backgroundTasks = tasks
         let queue = DownloadQueue(loaders, feedPictures)
         self.queue = queue
-        store.onRestore.withLock { onRestore in
-            // The references are weak, because these objects retain the store.
-            onRestore = { [weak grants, weak shared, weak network, weak queue, weak store] in
-                grants?.reload()
-                shared?.reload()
-                if let store { network?.reload(from: store) }
-                Task { try? await queue?.rereading {} }
-            }
+        // The references are weak, because these objects retain the store.
+        store.onRestore.set { [weak grants, weak shared, weak network, weak queue, weak store] in
+            grants?.reload()
+            shared?.reload()
+            if let store { network?.reload(from: store) }
+            Task { try? await queue?.rereading {} }
         }
         quota = QuotaEnforcer(loaders: loaders, limitsOfRun: options.limits)
         joiner = SegmentJoiner(loaders: loaders, tasks: tasks)

@@ -242,7 +242,7 @@ package final class LoaderTable: Sendable {
             await loader.settle()
             await loader.joining.settle()
         }
-        let (removed, onRemoval) = (environment.removed, onRemoval.withLock { $0 })
+        let (removed, onRemoval) = (environment.removed, onRemoval.value)
         let bytes = try await pool.run {
             for loader in ending { loader.record.retire() }
             let bytes = try erase(store, id)

@@ -81,7 +81,24 @@ package final class ResourceNames: Sendable {
     /// - Throws: ``VaultError`` with code `notHeld` if there is no such resource; `invalidArgument` if several have
     ///   this id.
     package func reference(storedAs id: TitleID) throws -> MediaReference {
-        let found = try store.index.titleIDs.resources(id)
+        try reference(to: store.index.titleIDs.resources(id), id)
+    }
+
+    /// Returns references to the stored resources with these ids. Their rows are read a page at a time. Blocks.
+    ///
+    /// - Throws: as ``reference(storedAs:)``, for the first id without a reference.
+    package func references(storedAs ids: [TitleID]) throws -> [TitleID: MediaReference] {
+        let pageSize = 256
+        var references: [TitleID: MediaReference] = [:]
+        for first in stride(from: 0, to: ids.count, by: pageSize) {
+            let page = ids[first..<min(first + pageSize, ids.count)]
+            let found = try store.index.titleIDs.resources(Set(page))
+            for id in page { references[id] = try reference(to: found[id] ?? [], id) }
+        }
+        return references
+    }
+
+    private func reference(to found: [StoredResource], _ id: TitleID) throws -> MediaReference {
         guard let stored = found.first else {
             throw VaultError(
                 .notHeld, "the vault has no title with the id \(id); give one that it has", hint: .listTitles)

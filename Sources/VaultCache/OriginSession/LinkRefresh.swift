@@ -68,9 +68,9 @@ public struct FreshLink: Hashable, Sendable {
 package final class LinkRefresherInForce: Sendable {
     private let refresher = Locked<LinkRefresher?>(nil)
 
-    var current: LinkRefresher? { refresher.withLock(\.self) }
+    var current: LinkRefresher? { refresher.value }
 
-    package func use(_ refresher: LinkRefresher?) { self.refresher.withLock { $0 = refresher } }
+    package func use(_ refresher: LinkRefresher?) { self.refresher.set(refresher) }
 }
 
 /// Refreshes one resource's link: one call at a time, and not too often.

@@ -8,13 +8,18 @@ package final class Keyring: Sendable {
     /// The number of the slot that opened the keyring.
     package let unlockedSlot: Int64
 
+    /// The keyring file that another process may rewrite.
+    private struct FollowedFile: Sendable {
+        let read: @Sendable () throws -> [UInt8]
+    }
+
     private let opened: Locked<KeyringKeys>
     /// The sealed root keys of the slots that are known to open.
     ///
     /// They belong to the slot that opened the keyring, and to the slots that this process sealed for a secret.
     private let proved: Locked<Set<[UInt8]>>
-    /// Rereads the keyring file; nil until ``follow(reading:)`` is called.
-    private let followed = Locked<(@Sendable () throws -> [UInt8])?>(nil)
+    /// The keyring file; nil until ``follow(reading:)`` is called.
+    private let followed = Locked<FollowedFile?>(nil)
     /// The lock that is held while the keyring file is being written.
     private let writing = Locked(())
 
@@ -116,7 +121,7 @@ package final class Keyring: Sendable {
     ///   stays open.
     package func close() throws {
         // Both locks are taken, because a read or write in progress would otherwise put the keys back.
-        followed.withLock { $0 = nil }
+        followed.set(nil)
         try writing.withLock { _ in try opened.withLock { $0 = try KeyringKeys(closing: $0) } }
     }
 
@@ -125,15 +130,17 @@ package final class Keyring: Sendable {
     /// Starts following the keyring file, which the vault's owner, in another process, may rewrite.
     ///
     /// The file is reread when this keyring lacks a key.
-    package func follow(reading read: @escaping @Sendable () throws -> [UInt8]) { followed.withLock { $0 = read } }
+    package func follow(reading read: @escaping @Sendable () throws -> [UInt8]) {
+        followed.set(FollowedFile(read: read))
+    }
 
     /// Adopts a newer keyring file that another process wrote. A file with a new root key is ignored: the keyring must
     /// be unlocked again to read it.
     private func catchUp() {
         // The lock is held throughout, so that no keys are adopted after the keyring is closed.
-        followed.withLock { read in
+        followed.withLock { file in
             let root = keys.rootKey
-            guard let read, let document = try? KeyringReader.document(in: read(), authenticatedBy: root.secret),
+            guard let file, let document = try? KeyringReader.document(in: file.read(), authenticatedBy: root.secret),
                 document.vaultID == vaultID, document.revision > revision,
                 let newer = try? KeyringKeys(opening: document, rootKey: root)
             else { return }

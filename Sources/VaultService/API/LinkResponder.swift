@@ -13,12 +13,7 @@ struct LinkResponder: Sendable {
             throw VaultError(
                 .invalidArgument, "only a token with the scope admin creates named links; leave out the name")
         }
-        let (playable, documents) = (PlayableReferences(vault.vault, context), try order.documents)
-        let references = try await vault.vault.titles.onOneThread {
-            var references: [MediaReference] = []
-            for document in documents { references.append(try await playable.reference(of: document)) }
-            return references
-        }
+        let references = try await PlayableReferences(vault.vault, context).references(of: order.documents)
         let ends = context.access.flatMap { $0.isSession || !context.isAdmin ? $0 : nil }
         let created = try await vault.createLinks(
             to: references, order.details, endingWith: ends, by: context.access)

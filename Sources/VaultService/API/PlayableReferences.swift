@@ -11,6 +11,18 @@ struct PlayableReferences: Sendable {
 
     init(_ vault: Vault, _ context: ServiceContext) { (self.vault, isAdmin) = (vault, context.isAdmin) }
 
+    /// Returns the references to resources that the token may play.
+    ///
+    /// - Throws: as ``reference(of:)``.
+    func references(of documents: [ReferenceDocument]) async throws -> [MediaReference] {
+        guard !isAdmin else { return try await documents.references(in: vault) }
+        return try await vault.titles.onOneThread {
+            var references: [MediaReference] = []
+            for document in documents { references.append(try await reference(of: document)) }
+            return references
+        }
+    }
+
     /// Returns the reference to a resource that the token may play.
     ///
     /// - Throws: as ``ReferenceDocument/reference(in:)``, or ``VaultError`` with code `invalidArgument` or `notHeld` if

@@ -162,9 +162,12 @@ package struct ReferenceDocument: Codable, Hashable, Sendable {
 
     /// Returns the reference as the library's type.
     ///
+    /// - Parameter stored: the references of titles that were looked up already.
     /// - Throws: ``VaultError`` with code `invalidURL` or `invalidArgument` if the document is invalid, or `notHeld` if
     ///   the vault has no resource with the id, or it has another content id.
-    func reference(in vault: Vault) async throws -> MediaReference {
+    func reference(
+        in vault: Vault, _ stored: [TitleID: MediaReference] = [:]
+    ) async throws -> MediaReference {
         var given = HeaderFields()
         for field in fields ?? [] {
             guard field.count == 2 else {
@@ -176,7 +179,8 @@ package struct ReferenceDocument: Codable, Hashable, Sendable {
         switch (id, url) {
         case (nil, let url?): reference = MediaReference(try MediaURL(url), contentID: contentID, fields: given)
         case (let id?, nil):
-            reference = try await vault.titles.reference(of: id, fields: given)
+            let known = given.fields.isEmpty ? stored[id] : nil
+            reference = if let known { known } else { try await vault.titles.reference(of: id, fields: given) }
             guard contentID == nil || contentID == reference.contentID else {
                 throw VaultError(.notHeld, "the resource with the id \(id) has another contentID; leave it out")
             }
@@ -198,11 +202,10 @@ package struct ReferenceDocument: Codable, Hashable, Sendable {
 extension [ReferenceDocument] {
     /// - Throws: as ``ReferenceDocument/reference(in:)``.
     func references(in vault: Vault) async throws -> [MediaReference] {
-        try await vault.titles.onOneThread {
-            var references: [MediaReference] = []
-            for document in self { references.append(try await document.reference(in: vault)) }
-            return references
-        }
+        let stored = try await vault.titles.references(of: compactMap { $0.fields == nil ? $0.id : nil })
+        var references: [MediaReference] = []
+        for document in self { references.append(try await document.reference(in: vault, stored)) }
+        return references
     }
 }
 

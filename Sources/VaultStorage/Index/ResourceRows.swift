@@ -54,10 +54,7 @@ package struct ResourceRows {
 
     /// Reads the rows of resources, in the order of their ids. Resources that the vault does not have are left out.
     package func sealed(_ ids: some Sequence<ResourceID>) throws -> [SealedResource] {
-        try index.read { db in
-            let sorted = ids.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
-            return try SealedResource.fetch(sorted.compactMap { try ResourceRow.fetch($0, db) }, db)
-        }
+        try index.read { db in try SealedResource.fetch(ids, db) }
     }
 
     /// Reads the rows of the page of resources that follows a given id, in the order of their ids.

@@ -22,8 +22,13 @@ package struct SealedResource: Sendable {
     /// The maximum number of resources whose rows one statement reads.
     private static let batch = 500
 
-    /// Reads everything that belongs to rows of `resource`. The rows must be in ascending order of their ids, and the
-    /// result is in the same order.
+    /// Reads the resources with some ids, in the order of their ids. Those that the vault does not have are left out.
+    static func fetch(_ ids: some Sequence<ResourceID>, _ db: Database) throws -> [SealedResource] {
+        let sorted = ids.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+        return try fetch(sorted.compactMap { try ResourceRow.fetch($0, db) }, db)
+    }
+
+    /// Reads everything that belongs to rows of `resource`. The result is in the same order.
     static func fetch(_ rows: [ResourceRow], _ db: Database) throws -> [SealedResource] {
         try stride(from: 0, to: rows.count, by: batch).flatMap { first in
             try fetch(batch: rows[first..<min(first + batch, rows.count)], db)
@@ -34,12 +39,7 @@ package struct SealedResource: Sendable {
         var resources = rows.map { SealedResource(row: $0) }
         let ids = rows.map(\.id)
         let places = Dictionary(zip(ids, resources.indices)) { first, _ in first }
-        // The page's key rows are contiguous, except that the key rows of parts may lie between them.
-        let keys = try Row.fetchCursor(
-            try db.cachedStatement(
-                sql: "SELECT \(ResourceKeyRow.columns) FROM resourceKey WHERE resource BETWEEN ? AND ?"),
-            arguments: [ids.first?.data, ids.last?.data])
-        while let row = try keys.next() {
+        try forEach("SELECT \(ResourceKeyRow.columns) FROM resourceKey WHERE resource IN (?)", ids, db) { row in
             if let id = ResourceID(try row.column("resource")), let place = places[id] {
                 resources[place].add(key: row)
             }

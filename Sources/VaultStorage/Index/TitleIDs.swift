@@ -32,18 +32,19 @@ package struct TitleIDs {
     package func resources(_ ids: Set<TitleID>) throws -> [TitleID: [StoredResource]] {
         let kept = try keptIDs(index.locator)
         let sealed = try index.read { db in
-            try ids.map { id in
-                let candidates = try Set(Self.candidates(id, db) + kept[id, default: []])
-                return (id, try candidates.compactMap { try Self.sealedResource($0, db) })
+            let candidates = try ids.flatMap { try Self.candidates($0, db) + kept[$0, default: []] }
+            return try SealedResource.fetch(Set(candidates), db)
+        }
+        var found = Dictionary(uniqueKeysWithValues: ids.map { ($0, [StoredResource]()) })
+        for row in sealed {
+            if let resource = try index.resources.openIfSound(row), let id = resource.titleID {
+                found[id]?.append(resource)
             }
         }
-        return try Dictionary(uniqueKeysWithValues: sealed.map { id, rows in (id, try titles(in: rows, with: id)) })
-    }
-
-    private func titles(in rows: [SealedResource], with id: TitleID) throws -> [StoredResource] {
-        let found = try rows.compactMap { try index.resources.openIfSound($0) }.filter { $0.titleID == id }
-        let titles = found.filter { $0.metadata.title != nil || $0.metadata.partOf.isEmpty }
-        return titles.isEmpty ? found : titles
+        return found.mapValues { found in
+            let titles = found.filter { $0.metadata.title != nil || $0.metadata.partOf.isEmpty }
+            return titles.isEmpty ? found : titles
+        }
     }
 
     /// Returns the title id of a resource, even if the resource no longer exists.
@@ -53,14 +54,10 @@ package struct TitleIDs {
 
     /// Returns the resources whose resource id begins with a title id.
     private static func candidates(_ id: TitleID, _ db: Database) throws -> [ResourceID] {
-        let (first, end) = id.resources
-        let statement = try db.cachedStatement(
-            sql: "SELECT id FROM resource WHERE id >= ?1 AND (id < ?2 OR ?2 IS NULL)")
-        return try Data.fetchAll(statement, arguments: [first.data, end?.data]).compactMap { ResourceID($0) }
-    }
-
-    private static func sealedResource(_ id: ResourceID, _ db: Database) throws -> SealedResource? {
-        try ResourceRow.fetch(id, db).flatMap { try SealedResource.fetch([$0], db).first }
+        let (first, last) = id.resources
+        // Both bounds are values, because with any other condition SQLite reads all rows from the first one on.
+        let statement = try db.cachedStatement(sql: "SELECT id FROM resource WHERE id BETWEEN ? AND ?")
+        return try Data.fetchAll(statement, arguments: [first.data, last.data]).compactMap { ResourceID($0) }
     }
 
     /// Returns the resources that keep a title id. The first call for a locator opens all resources.

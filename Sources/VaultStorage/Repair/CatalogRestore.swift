@@ -32,7 +32,7 @@ package struct CatalogRestore {
         }
         if restored.total > 0 {
             store.noteChange(restored.total)
-            store.onRestore.withLock(\.self)()
+            store.onRestore.value()
         }
         return restored
     }

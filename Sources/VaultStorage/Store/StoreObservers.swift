@@ -57,9 +57,13 @@ package final class ChangeNotifier: Sendable {
     }
 
     /// Records that a resource, or the state of its held bytes, has changed.
-    package func note(_ resource: ResourceID) {
+    package func note(_ resource: ResourceID) { note(CollectionOfOne(resource)) }
+
+    /// Records that some resources have changed. Each listener is woken once.
+    package func note(_ resources: some Collection<ResourceID>) {
+        guard !resources.isEmpty else { return }
         let wakes = listeners.withLock { listeners in
-            listeners.changeAll { $0.changes.note(resource) }
+            listeners.changeAll { for resource in resources { $0.changes.note(resource) } }
             return listeners.all.map(\.wake)
         }
         for wake in wakes { wake() }

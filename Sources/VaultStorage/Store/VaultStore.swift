@@ -57,7 +57,7 @@ package final class VaultStore: Sendable {
             removingFiles: { [removal] ids in try removal.removeFiles(of: ids).bytes },
             reporting: { [catalogBackup, changes] resources, deleted in
                 catalogBackup.noteChanges(deleted)
-                for resource in resources { changes.note(resource) }
+                changes.note(resources)
             })
         quota = StorageQuota(
             account: account, evictor: evictor, index: index, reserve: reserve, blockSize: VaultStore.blockSize,

@@ -158,7 +158,7 @@ package struct ResourceTable {
         _ resourceClass: ResourceClass, ofPartsOf title: ResourceID, only: ResourceClass? = nil
     ) throws -> [ResourceID] {
         let ids = try store.mutate { index in try index.titles.setClass(resourceClass, ofPartsOf: title, only: only) }
-        for id in ids { store.changes.note(id) }
+        store.changes.note(ids)
         return ids
     }
 

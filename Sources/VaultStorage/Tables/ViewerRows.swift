@@ -78,7 +78,7 @@ package struct ViewerRows {
         try store.mutate(count: shares.count, isVital: true) { index, db in
             try Self.write(shares, index.recordKeys(db), db)
         }
-        for id in shares.keys { store.changes.note(id) }
+        store.changes.note(shares.keys)
     }
 
     /// Writes the shares of titles that the vault still has. A share without viewers is deleted.

@@ -1,5 +1,6 @@
 import Foundation
 import OriginTestSupport
+import Synchronization
 import Testing
 import VaultModel
 import VaultStorage
@@ -146,6 +147,16 @@ struct ShareTests {
         await vault.runPeriodicWork(now: .now)
         #expect(!viewers.isShared(film, with: anna.id))
         #expect(try await viewers.positions(of: nil).isEmpty)
+        await vault.close()
+    }
+
+    @Test("The last of many thousand changes wakes as the first did, and no deeper")
+    func wakes() async throws {
+        let wakeUp = WakeUp()
+        let count = Atomic<Int>(0)
+        wakeUp.set { count.add(1, ordering: .relaxed) }
+        for _ in 0..<200_000 { wakeUp.call() }
+        #expect(count.load(ordering: .relaxed) == 200_000)
         await vault.close()
     }
 

@@ -31,6 +31,16 @@ struct ChangeNotifierTests {
         #expect(board.take(second).resources == [one])
     }
 
+    @Test("Resources that change together wake a listener once")
+    func together() throws {
+        let board = ChangeNotifier()
+        let woken = Atomic<Int>(0)
+        let listener = board.listen { woken.add(1, ordering: .relaxed) }
+        board.note([])
+        board.note([try id(1), try id(2), try id(3)])
+        #expect(board.take(listener).resources.count == 3 && woken.load(ordering: .relaxed) == 1)
+    }
+
     @Test("The pending changes of a slow listener are bounded, and it learns that some are missing")
     func bound() throws {
         let board = ChangeNotifier()
