@@ -34,10 +34,10 @@ public struct ResourceListing: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         private let listing: ResourceListing
         /// The opened resources of the current page that have not been returned yet.
-        private var page: ArraySlice<ResourceSummary> = []
+        private var page: ArraySlice<(id: ResourceID, summary: ResourceSummary)> = []
         /// The rows of the next page; nil before the first page.
         private var ahead: [SealedResource]?
-        private var damagedCount = 0
+        private(set) var damagedCount = 0
         private var isAtEnd = false
 
         init(listing: ResourceListing) { self.listing = listing }
@@ -48,7 +48,7 @@ public struct ResourceListing: AsyncSequence, Sendable {
         ///   `integrity` if rows failed authentication and were skipped.
         public mutating func next() async throws -> ResourceSummary? {
             while page.isEmpty, !isAtEnd { try await turnPage() }
-            if let resource = page.popFirst() { return resource }
+            if let resource = page.popFirst() { return resource.summary }
             guard damagedCount > 0 else { return nil }
             defer { damagedCount = 0 }
             throw VaultError(
@@ -57,6 +57,13 @@ public struct ResourceListing: AsyncSequence, Sendable {
                     ? "1 title is not listed, because no key opens its rows; a repair removes it"
                     : "\(damagedCount) titles are not listed, because no key opens their rows; a repair removes them",
                 hint: .repair)
+        }
+
+        /// Returns the resources of the next page that has any whose rows open; nil at the end.
+        mutating func nextPage() async throws -> ArraySlice<(id: ResourceID, summary: ResourceSummary)>? {
+            while page.isEmpty, !isAtEnd { try await turnPage() }
+            defer { page = [] }
+            return page.isEmpty ? nil : page
         }
 
         /// Opens a page's rows on two threads, while a third thread reads the next page.
@@ -85,10 +92,13 @@ public struct ResourceListing: AsyncSequence, Sendable {
     }
 
     /// Returns the summaries of the resources whose rows open.
-    private func open(_ rows: ArraySlice<SealedResource>) async throws -> [ResourceSummary] {
+    private func open(
+        _ rows: ArraySlice<SealedResource>
+    ) async throws -> [(id: ResourceID, summary: ResourceSummary)] {
         let store = store
         return try await pool.run {
-            try store.summaries(of: rows.compactMap { try store.index.resources.openIfSound($0) })
+            let opened = try rows.compactMap { try store.index.resources.openIfSound($0) }
+            return zip(opened.map(\.id), try store.summaries(of: opened)).map { ($0, $1) }
         }
     }
 }

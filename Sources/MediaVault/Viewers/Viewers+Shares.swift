@@ -156,13 +156,23 @@ extension Viewers {
     ///
     /// Titles whose rows do not open are left out.
     public func summaries(sharedWith viewer: ViewerID) async throws -> [ResourceSummary] {
-        let resources = try await pool.run { [self] in
-            try followResources()
-            return self.resources(sharedWith: viewer).map { Array($0.values) }
-        }
-        guard let resources else {
+        guard let resources = try await followedResources(sharedWith: viewer) else {
             return try await ResourceListing(store: store, pool: pool, hasParts: false).sound()
         }
+        return try await summaries(of: Array(resources))
+    }
+
+    /// Returns the resources of the titles that are shared with a viewer, once all changes so far have taken effect; nil
+    /// if every title is shared with them.
+    package func followedResources(sharedWith viewer: ViewerID) async throws -> Set<ResourceID>? {
+        try await pool.run { [self] in
+            try followResources()
+            return resources(sharedWith: viewer).map { Set($0.values) }
+        }
+    }
+
+    /// Returns summaries of some resources, in no meaningful order. Those whose rows do not open are left out.
+    package func summaries(of resources: [ResourceID]) async throws -> [ResourceSummary] {
         var summaries: [ResourceSummary] = []
         for first in stride(from: 0, to: resources.count, by: Self.pageSize) {
             let page = Array(resources[first..<min(first + Self.pageSize, resources.count)])
@@ -230,7 +240,7 @@ extension Viewers {
         if state.withLock({ $0.locator }) != store.index.locator { changing.withLock { _ in load() } }
         var changed = news.resources
         if news.isIncomplete { changed.formUnion(state.withLock { $0.shares.values.map(\.resource) }) }
-        let missing = changed.isEmpty ? [] : try store.viewers.missing(among: changed)
+        let missing = changed.isEmpty ? [] : try store.index.resources.missing(among: changed)
         var wasShared = try endShares(without: missing, among: changed)
         for resource in missing {
             let title = try store.index.titleIDs.id(of: resource)

@@ -31,24 +31,62 @@ package struct ListSelection: Sendable {
     ///   - now: the time at which the filter judges whether a title has expired.
     ///   - cursor: where the previous page ended; nil for the first page.
     /// - Throws: ``VaultError`` with code `invalidArgument` if the previous page had another order.
-    func page(of titles: [ListedDocument], at now: Timestamp, after cursor: ListCursor?, limit: Int) throws -> (
-        titles: [ListedDocument], next: ListCursor?
+    func page(of titles: [SelectableTitle], at now: Timestamp, after cursor: ListCursor?, limit: Int) throws -> (
+        titles: [SelectableTitle], next: ListCursor?
     ) {
+        let admits = { (title: SelectableTitle) in
+            (filter?.admits(title.document, at: now) ?? true) && (search?.finds(title) ?? true)
+        }
         if let ids {
-            let known = Dictionary(titles.compactMap { title in title.id.map { ($0, title) } }) { first, _ in first }
-            return (ids.compactMap { known[$0] }.filter { admits($0, at: now) }, nil)
+            let known = Dictionary(titles.compactMap { title in title.document.id.map { ($0, title) } }) {
+                first, _ in first
+            }
+            return (ids.compactMap { known[$0] }.filter(admits), nil)
         }
         let order = order ?? .name
         guard cursor == nil || cursor?.order == order else {
             throw VaultError(
                 .invalidArgument, "after is of a list in another order; repeat the sort of the previous page")
         }
-        var rest = titles.filter { admits($0, at: now) }.map { (place: order.place(of: $0), title: $0) }
+        // Places are sorted, and not titles, because those are large values to move.
+        var rest = titles.indices.filter { admits(titles[$0]) }.map { (place: titles[$0].place(in: order), index: $0) }
         if let cursor { rest.removeAll { $0.place <= cursor.place } }
         rest.sort { $0.place < $1.place }
         let page = rest.prefix(limit)
         let next = page.count < rest.count ? page.last.map { ListCursor(order: order, place: $0.place) } : nil
-        return (page.map(\.title), next)
+        return (page.map { titles[$0.index] }, next)
+    }
+}
+
+/// A title with what searches and orders compare, which is made once for many lists.
+struct SelectableTitle: Sendable {
+    private(set) var document: ListedDocument
+    /// The kind of the title's manifest; nil for a title that is a single file.
+    let kind: ManifestKind?
+    /// What searches find in what the title says of itself, and in its URL.
+    fileprivate let text: [UInt8]
+    fileprivate private(set) var origin: [UInt8]
+    private var name: String
+    private let id: String
+
+    init(_ summary: ResourceSummary) { self.init(ListedDocument(summary), kind: summary.manifestKind) }
+
+    init(_ document: ListedDocument, kind: ManifestKind? = nil) {
+        (self.document, self.kind, id) = (document, kind, document.id?.description ?? "")
+        (text, origin) = TitleSearch.texts(of: document)
+        name = NaturalOrder.comparable(document.shownName)
+    }
+
+    /// A copy that does not reveal where the resource came from.
+    var withoutOrigin: SelectableTitle {
+        var title = self
+        (title.document, title.origin) = (document.withoutOrigin, [])
+        if document.name == nil, document.fallbackName == nil { title.name = "" }
+        return title
+    }
+
+    fileprivate func place(in order: ListOrder) -> ListPlace {
+        ListPlace(number: order.number(of: document), name: name, id: id)
     }
 }
 
@@ -79,24 +117,30 @@ struct ListCursor: Hashable, CustomStringConvertible {
 /// A search for words in the names, tags and URLs of titles, ignoring their order, case, accents and ligatures.
 package struct TitleSearch: Sendable {
     package let text: String
-    private let words: [String]
+    private let words: [[UInt8]]
 
     package init(text: String) {
         self.text = text
-        words = SearchText.folded(text).split(whereSeparator: \.isWhitespace).map(String.init)
+        words = SearchText.folded(text).split(whereSeparator: \.isWhitespace).map { Array($0.utf8) }
     }
 
     /// Returns whether a title has every word somewhere. Without a word, every title does.
-    package func finds(_ title: ListedDocument) -> Bool {
-        guard !words.isEmpty else { return true }
+    package func finds(_ title: ListedDocument) -> Bool { words.isEmpty || finds(SelectableTitle(title)) }
+
+    func finds(_ title: SelectableTitle) -> Bool {
+        words.allSatisfy { SearchText.contains($0, in: title.text) || SearchText.contains($0, in: title.origin) }
+    }
+
+    /// Returns the texts in which searches look: what a title says of itself, and its URL.
+    fileprivate static func texts(of title: ListedDocument) -> (own: [UInt8], origin: [UInt8]) {
         let isEncoded = title.url.utf8.contains(UInt8(ascii: "%"))
         let tags = title.tags
-        let places = [
-            title.name ?? title.fallbackName, tags?.artist, tags?.album, tags?.series, title.collection, title.url,
-            isEncoded ? title.url.removingPercentEncoding : nil,
-        ]
-        let text = SearchText.folded(places.compactMap(\.self).joined(separator: "\n"))
-        return words.allSatisfy { word in text.utf8.contains(word.utf8) }
+        let own = [title.name ?? title.fallbackName, tags?.artist, tags?.album, tags?.series, title.collection]
+        let origin = [title.url, isEncoded ? title.url.removingPercentEncoding : nil]
+        func folded(_ places: [String?]) -> [UInt8] {
+            Array(SearchText.folded(places.compactMap(\.self).joined(separator: "\n")).utf8)
+        }
+        return (folded(own), folded(origin))
     }
 }
 
@@ -109,6 +153,14 @@ enum SearchText {
         let plain = text.precomposedStringWithCompatibilityMapping
             .folding(options: [.caseInsensitive, .diacriticInsensitive, .widthInsensitive], locale: nil)
         return letters.reduce(plain) { $0.replacing($1.key, with: $1.value) }
+    }
+
+    /// Returns whether a word is somewhere in a text.
+    static func contains(_ word: [UInt8], in text: [UInt8]) -> Bool {
+        guard let first = word.first, word.count <= text.count else { return word.isEmpty }
+        return (0...(text.count - word.count)).contains { start in
+            text[start] == first && text[start..<(start + word.count)].elementsEqual(word)
+        }
     }
 
     private static let letters: KeyValuePairs = [
@@ -138,17 +190,19 @@ package enum ListOrder: String, CaseIterable, Sendable {
 
     /// Returns the place of a title in this order. The title with the lowest place comes first.
     package func place(of title: ListedDocument) -> ListPlace {
-        let number: Int64 =
-            switch self {
-            case .name: 0
-            // A title of unknown size comes last.
-            case .size: -(title.size ?? -1)
-            case .held: -title.bytes
-            case .added: -title.added.seconds
-            case .played: -title.accessed.seconds
-            }
-        return ListPlace(
-            number: number, name: NaturalOrder.comparable(title.shownName), id: title.id?.description ?? "")
+        ListPlace(
+            number: number(of: title), name: NaturalOrder.comparable(title.shownName), id: title.id?.description ?? "")
+    }
+
+    fileprivate func number(of title: ListedDocument) -> Int64 {
+        switch self {
+        case .name: 0
+        // A title of unknown size comes last.
+        case .size: -(title.size ?? -1)
+        case .held: -title.bytes
+        case .added: -title.added.seconds
+        case .played: -title.accessed.seconds
+        }
     }
 }
 

@@ -224,14 +224,20 @@ struct ViewedTitleDocument: Codable, Sendable {
     ///
     /// - Parameter hasRanges: whether to include the held ranges.
     init?(_ title: ResourceSummary, hasRanges: Bool = false) {
-        guard let id = title.id else { return nil }
+        self.init(SelectableTitle(title))
+        if hasRanges { held = title.held }
+    }
+
+    /// Returns nil for a part of a title, which has no id.
+    init?(_ title: SelectableTitle) {
+        let document = title.document
+        guard let id = document.id else { return nil }
         self.id = id
-        (name, kind, duration) = (title.name, title.manifestKind, title.duration)
-        (fallbackName, tags) = (title.fallbackName, title.tags)
-        type = title.type.flatMap { MediaType.one($0) }
-        (size, bytes, complete, added) = (title.wholeSize, title.wholeBytes, title.isWhole, title.added)
-        cover = title.cover
-        held = hasRanges ? title.held : nil
+        (name, kind, duration) = (document.name, title.kind, document.duration)
+        (fallbackName, tags) = (document.fallbackName, document.tags)
+        type = document.type.flatMap { MediaType.one($0) }
+        (size, bytes, complete, added) = (document.size, document.bytes, document.complete, document.added)
+        (cover, held) = (document.cover, nil)
     }
 }
 

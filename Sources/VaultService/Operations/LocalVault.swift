@@ -5,8 +5,7 @@ import VaultModel
 /// A vault that this process has open. To change the vault, the process must be its owner.
 package struct LocalVault: VaultClient {
     package let vault: Vault
-    /// The titles between two pages of a sorted list.
-    let kept = KeptListing()
+    let kept = KeptTitles(SelectableTitle.init(_:))
 
     private static let pageSize = 128
     private static let maxPageSize = 1000
@@ -30,18 +29,29 @@ package struct LocalVault: VaultClient {
     func resources(after cursor: String?, limit: Int?, _ selection: ListSelection) async throws -> PageDocument {
         guard !selection.isAll else { return try await resources(after: cursor, limit: limit) }
         let (cursor, limit) = (try cursor.map { try Self.read($0, ListCursor.init) }, try Self.checked(limit))
-        let all =
-            if let ids = selection.ids { (titles: try await vault.titles.summaries(of: ids), damaged: 0) } else {
-                try await kept.titles(of: vault, isFirst: cursor == nil)
-            }
-        let page = try selection.page(
-            of: all.titles.map(ListedDocument.init), at: Timestamp(seconds: vault.now), after: cursor, limit: limit)
-        return PageDocument(resources: page.titles, damaged: all.damaged, next: page.next?.description)
+        var (titles, damaged): ([SelectableTitle], Int)
+        if let ids = selection.ids {
+            (titles, damaged) = (try await vault.titles.summaries(of: ids).map(SelectableTitle.init), 0)
+        } else {
+            let listing = try await kept.listing(of: vault, isFirst: cursor == nil)
+            (titles, damaged) = (listing.titles.map(\.kept), cursor == nil ? listing.damaged : 0)
+        }
+        let page = try selection.page(of: titles, at: Timestamp(seconds: vault.now), after: cursor, limit: limit)
+        return PageDocument(
+            resources: page.titles.map(\.document), damaged: damaged, next: page.next?.description)
     }
 
     package func resources(after cursor: String?, limit: Int?) async throws -> PageDocument {
         let last = try cursor.map { try Self.read($0, ResourceID.init(hex:)) }
-        let page = try await vault.titles.page(after: last, limit: Self.checked(limit))
+        let limit = try Self.checked(limit)
+        let first = last == nil ? try await kept.listing(of: vault, isFirst: true) : nil
+        if let listing = if let first { first } else { try await kept.keptListing(of: vault) } {
+            let page = listing.page(after: last, limit: limit)
+            return PageDocument(
+                resources: page.map(\.kept.document), damaged: last == nil ? listing.damaged : 0,
+                next: page.endIndex < listing.titles.endIndex ? page.last?.id.hex : nil)
+        }
+        let page = try await vault.titles.page(after: last, limit: limit)
         return PageDocument(
             resources: page.resources.map(ListedDocument.init), damaged: page.damagedCount,
             next: page.next?.hex)

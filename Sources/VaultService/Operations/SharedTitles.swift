@@ -7,8 +7,7 @@ import VaultModel
 struct SharedTitles: Sendable {
     let vault: Vault
     let viewer: ViewerID
-    /// The titles between two pages of a list.
-    var kept = KeptListing()
+    var kept = KeptTitles(SelectableTitle.init(_:))
 
     /// The error for a title that the vault does not have, or that is not shared. Both get the same error.
     static let unknown = VaultError(.notHeld, "there is no such title; list the titles")
@@ -29,22 +28,26 @@ struct SharedTitles: Sendable {
     func page(after cursor: String?, limit: Int?, _ selection: ListSelection) async throws -> ViewedPageDocument {
         let limit = try LocalVault.checked(limit)
         let cursor = try cursor.map { try LocalVault.read($0, ListCursor.init) }
-        let titles: [ResourceSummary]
+        var titles: [SelectableTitle]
         if let ids = selection.ids {
             titles = try await vault.titles.summaries(of: ids.filter { vault.viewers.isShared($0, with: viewer) })
-        } else if vault.viewers.titles(sharedWith: viewer) == nil {
-            titles = try await kept.titles(of: vault, isFirst: cursor == nil).titles
+                .map(SelectableTitle.init)
         } else {
-            titles = try await vault.viewers.summaries(sharedWith: viewer)
+            let all = try await kept.listing(of: vault, isFirst: cursor == nil).titles
+            // What is shared is asked last, because a title that was listed may no longer be.
+            let shared = try await vault.viewers.followedResources(sharedWith: viewer)
+            titles = all.filter { shared?.contains($0.id) ?? true }.map(\.kept)
+            // A part that is shared by itself is not listed.
+            if let shared, titles.count < shared.count {
+                let parts = try await vault.viewers.summaries(of: Array(shared.subtracting(all.map(\.id))))
+                titles += parts.map(SelectableTitle.init)
+            }
         }
-        let byID = Dictionary(titles.compactMap { title in title.id.map { ($0, title) } }) { first, _ in first }
         // The selection does not see URLs, so that neither a search nor an order can reveal their content.
         let page = try selection.page(
-            of: byID.values.map { ListedDocument($0).withoutOrigin }, at: Timestamp(seconds: vault.now), after: cursor,
-            limit: limit)
+            of: titles.map(\.withoutOrigin), at: Timestamp(seconds: vault.now), after: cursor, limit: limit)
         return ViewedPageDocument(
-            resources: page.titles.compactMap { $0.id.flatMap { byID[$0] }.flatMap { ViewedTitleDocument($0) } },
-            next: page.next?.description)
+            resources: page.titles.compactMap { ViewedTitleDocument($0) }, next: page.next?.description)
     }
 
     /// Creates a link to each title. The links reveal nothing about the titles' origins.

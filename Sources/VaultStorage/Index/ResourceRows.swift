@@ -126,6 +126,11 @@ package struct ResourceRows {
     /// Returns whether a resource exists, even if it does not open.
     package func has(_ id: ResourceID) throws -> Bool { try index.read { db in try ResourceRow.exists(id, db) } }
 
+    /// Returns those of the given resources that the vault does not have.
+    package func missing(among ids: Set<ResourceID>) throws -> [ResourceID] {
+        try index.read { db in try ids.filter { try !ResourceRow.exists($0, db) } }
+    }
+
     /// Returns the numbers of resources, bytes, segments and pending deletions.
     ///
     /// Parts of titles are not counted as resources. The bytes are those that are held according to the index,

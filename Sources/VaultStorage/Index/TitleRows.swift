@@ -25,6 +25,18 @@ package struct TitleRows {
         }
     }
 
+    /// Returns some resources along with the titles that they are a part of, directly or in a pack.
+    package func withTitles(_ ids: Set<ResourceID>) throws -> Set<ResourceID> {
+        try index.read { db in
+            guard try PartRow.hasTable(db) else { return ids }
+            return try ids.reduce(into: ids) { all, id in
+                for place in try [id] + PackedPartRow.fetch(id, db).map(\.pack) {
+                    all.formUnion(try PartRow.titles(of: place, db))
+                }
+            }
+        }
+    }
+
     /// Returns those cache keys whose titles the vault has.
     ///
     /// - Parameter part: a resource whose own cache key is left out, because a resource is not a part of itself.

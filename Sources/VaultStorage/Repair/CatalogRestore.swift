@@ -33,6 +33,7 @@ package struct CatalogRestore {
         if restored.total > 0 {
             store.noteChange(restored.total)
             store.onRestore.value()
+            store.changes.noteAll()
         }
         return restored
     }

@@ -198,6 +198,7 @@ package struct ResourceTable {
         metadata.isDerived = isDerived
         try store.index.resources.write(metadata, of: resource)
         store.noteChange()
+        store.changes.note(resource.id)
         resource.metadata = metadata
     }
 
@@ -205,11 +206,15 @@ package struct ResourceTable {
 
     /// Records that resources were read in this hour.
     package func touch(_ ids: [ResourceID]) throws {
-        if store.isOwner, !ids.isEmpty { try store.index.resources.touch(ids, now: store.index.now()) }
+        guard store.isOwner, !ids.isEmpty else { return }
+        try store.index.resources.touch(ids, now: store.index.now())
+        store.changes.note(ids)
     }
 
     /// Sets the last-access times from `first` through `last`, which came from a wrong wall clock, to `time`.
     package func correctAccessTimes(from first: Int64, through last: Int64, to time: Int64) throws {
-        if store.isOwner { try store.index.resources.moveAccessTimes(from: first, through: last, to: time) }
+        guard store.isOwner else { return }
+        try store.index.resources.moveAccessTimes(from: first, through: last, to: time)
+        store.changes.noteAll()
     }
 }

@@ -123,9 +123,4 @@ package struct ViewerRows {
             return try ids.filter { try Bool.fetchOne(statement, arguments: [$0.data]) == nil }
         }
     }
-
-    /// Returns those of the given resources that the vault no longer has.
-    package func missing(among ids: Set<ResourceID>) throws -> [ResourceID] {
-        try store.index.read { db in try ids.filter { try !ResourceRow.exists($0, db) } }
-    }
 }

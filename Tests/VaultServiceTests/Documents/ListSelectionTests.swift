@@ -31,8 +31,8 @@ struct ListSelectionTests {
         var (titles, ids, cursor, page) = (titles, [String](), ListCursor?.none, 0)
         repeat {
             let selection = ListSelection(order: order, filter: .held)
-            let found = try selection.page(of: titles, at: Self.now, after: cursor, limit: limit)
-            ids += found.titles.compactMap { $0.id?.description }
+            let found = try selection.page(of: titles.map { .init($0) }, at: Self.now, after: cursor, limit: limit)
+            ids += found.titles.compactMap { $0.document.id?.description }
             // Clients pass on the text.
             cursor = try found.next.map { try #require(ListCursor("\($0)")) }
             page += 1
@@ -89,7 +89,7 @@ struct ListSelectionTests {
 
     @Test("A page continues a list in its own order alone")
     func otherOrder() throws {
-        let titles = try Self.ids.map { try title($0) }
+        let titles = try Self.ids.map { SelectableTitle(try title($0)) }
         let selection = ListSelection(order: .size)
         let next = try #require(try selection.page(of: titles, at: Self.now, after: nil, limit: 2).next)
         #expect(try selection.page(of: titles, at: Self.now, after: next, limit: 9).titles.count == 5)
@@ -139,11 +139,11 @@ struct ListSelectionTests {
 
     @Test("Titles that are named by their ids come in that order, without those that are gone")
     func named() throws {
-        let titles = try Self.ids.map { try title($0) }
+        let titles = try Self.ids.map { SelectableTitle(try title($0)) }
         var selection = ListSelection()
         selection.ids = ["cccccccc", "zzzzzzzz", "aaaaaaaa"].compactMap { TitleID($0) }
         let page = try selection.page(of: titles, at: Self.now, after: nil, limit: 1)
-        #expect(page.titles.compactMap { $0.id?.description } == ["cccccccc", "aaaaaaaa"] && page.next == nil)
+        #expect(page.titles.compactMap { $0.document.id?.description } == ["cccccccc", "aaaaaaaa"] && page.next == nil)
         #expect(!selection.isAll)
     }
 

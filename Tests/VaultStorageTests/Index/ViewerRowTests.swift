@@ -85,7 +85,7 @@ struct ViewerRowTests {
         #expect(try store.viewers.all().shares.isEmpty)
         try store.viewers.write([film: TitleShare(title: title, viewers: [viewer.id])])
         #expect(try store.viewers.all().shares.isEmpty)
-        #expect(try store.viewers.missing(among: [film]) == [film])
+        #expect(try store.index.resources.missing(among: [film]) == [film])
         try store.close()
     }
 
