@@ -1,4 +1,5 @@
-/// How a vault processes its download queue: how many downloads run at a time, at which hours, and how fast.
+/// How a vault downloads: how many downloads of its queue run at a time, at which hours, how fast, and in which
+/// languages.
 ///
 /// These are sealed settings of the vault. A change takes effect at once.
 public struct DownloadSettings: Hashable, Sendable {
@@ -13,6 +14,10 @@ public struct DownloadSettings: Hashable, Sendable {
 
     /// The rate, in bytes per second, below which a download gives up its place to a waiting one; 0 means never.
     public private(set) var leastRate = Self.usualLeastRate
+
+    /// The languages of the audio and the subtitles to fetch if a download names none, as RFC 5646 tags; none means what
+    /// a title starts with.
+    public private(set) var languages: [String] = []
 
     /// The maximum number of downloads at a time. More would gain nothing, and would burden origins and the disk.
     public static let maxParallel = 16
@@ -59,6 +64,15 @@ public struct DownloadSettings: Hashable, Sendable {
                 .invalidArgument, "least-rate must be 0 to \(ContentInformation.maxBytes) bytes per second")
         }
         leastRate = rate
+    }
+
+    /// Sets the languages of the audio and the subtitles to fetch if a download names none.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if one of them is not an RFC 5646 tag, or if there are more
+    ///   than 64.
+    public mutating func setLanguages(_ languages: [String]) throws {
+        try LanguageList.check(languages)
+        self.languages = languages
     }
 
     private static func checked(_ count: Int, _ name: String) throws -> Int {

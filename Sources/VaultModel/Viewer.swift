@@ -12,6 +12,8 @@ public struct Viewer: Hashable, Sendable {
     public package(set) var sharesAll: Bool
     /// The collections that are shared with them, including the titles that are added to these later.
     package var collections: Set<CollectionMark> = []
+    /// The languages in which they want to hear and read titles, the favourite first; none means those of the vault.
+    public package(set) var languages: [String] = []
     /// The verifier for their PIN; nil if they sign in only with a ticket from the owner.
     package var pin: PINVerifier?
     /// The failed attempts to sign in with their name.
@@ -112,6 +114,10 @@ extension Viewer {
                 guard marks.count <= Self.maxCollections, !marks.contains(nil) else { return nil }
                 collections = Set(marks.compactMap(\.self))
             }
+            if record["languages"] != nil {
+                languages = try record.strings("languages")
+                try LanguageList.check(languages)
+            }
             others = record.members.filter { !Self.known.contains($0.key) }
         } catch {
             return nil
@@ -126,13 +132,14 @@ extension Viewer {
         record["all"] = .bool(sharesAll)
         let marks = collections.map { Base64.encode($0.bytes) }.sorted()
         record["collections"] = marks.isEmpty ? nil : .array(marks.map { .string($0) })
+        record["languages"] = languages.isEmpty ? nil : .array(languages.map { .string($0) })
         record["pin"] = pin.map { .object($0.record.members) }
         record["failures"] = tries == SignInTries() ? nil : .object(tries.record.members)
         return record
     }
 
     /// The members that this version writes, and `tries`, in which earlier versions counted failures by name alone.
-    private static let known: Set = ["name", "created", "all", "collections", "pin", "failures", "tries"]
+    private static let known: Set = ["name", "created", "all", "collections", "languages", "pin", "failures", "tries"]
 }
 
 extension PINVerifier {

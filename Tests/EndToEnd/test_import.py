@@ -35,6 +35,30 @@ class Import(VaultCase):
         self.assertEqual(json.loads(vault.result("list", "--json")), [])
         self.assertEqual(vault.segment_bytes(), 0)
 
+    def test_subtitles(self):
+        """Subtitles beside a file that are named after it come along; others do not, and what cannot be used is named"""
+        vault = self.new_vault()
+        url, path = self.film(vault, "quay.mp4", size=100_000)
+        cue = b"1\n00:00:01,000 --> 00:00:02,000\n"
+        for name, content in [("quay.de.srt", cue + b"Am Kai"), ("quay.vtt", b"WEBVTT\n\n" + cue + b"?"), ("quay.en.srt", cue + b"\xff"),
+                              ("quays.fr.srt", cue + b"Quais"), ("quay.it.txt", cue + b"Molo"), ("quay.a.b.srt", cue)]:
+            with open(os.path.join(vault.base, name), "wb") as file:
+                file.write(content)
+        done = vault.run("import", path, "--as", url, "--offline")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(b"left out quay.en.srt", done.stderr)
+        info = vault.info(url)
+        self.assertEqual(info["subtitles"], ["de", "und"])
+        vault.result("subtitles", "remove", url, "und")
+        vault.result("subtitles", "add", url, os.path.join(vault.base, "quays.fr.srt"))
+        self.assertEqual(vault.info(url)["subtitles"], ["de", "fr"])
+        for parent, _, names in os.walk(vault.folder):
+            for name in names:
+                with open(os.path.join(parent, name), "rb") as file:
+                    self.assertNotIn(b"Am Kai", file.read())
+        vault.result("remove", info["id"])
+        self.assert_nothing_held(vault)
+
     @each("alone", "service")
     def test_same(self, kind):
         """An imported file plays offline byte for byte, costs the origin samples only, and is not fetched again: {}"""

@@ -89,7 +89,7 @@ import Testing
                     + "evict-downloads, ignore-query, map-host, allow-host, ignore-etag, immutable, proxy, proxy-for, "
                     + "proxy-from-environment, ca-file, user-agent, address-family, header-for, cookie-file, "
                     + "client-certificate, parallel-downloads, downloads-per-host, download-hours, download-rate, "
-                    + "least-rate, notify-command, refresh-command, mode; "
+                    + "least-rate, languages, notify-command, refresh-command, mode; "
                     + "see mediavault config get --help"
             ),
             (

@@ -55,5 +55,10 @@ struct DownloadSettingsTests {
         #expect(throws: VaultError.self) { try settings.setLeastRate(-1) }
         try settings.setLeastRate(0)
         #expect(settings.leastRate == 0)
+        for odd in [["de/"], [""], ["*"], Array(repeating: "de", count: 65)] {
+            #expect(throws: VaultError.self) { try settings.setLanguages(odd) }
+        }
+        try settings.setLanguages(["de", "en-GB"])
+        #expect(settings.languages == ["de", "en-GB"])
     }
 }

@@ -20,6 +20,7 @@ struct ViewerTests {
     @Test("A record is read as it was written, also without a PIN and without a wrong try")
     func record() throws {
         var viewer = try Self.viewer()
+        viewer.languages = ["de", "en-GB"]
         #expect(viewer.hasPIN && Viewer(id: viewer.id, viewer.record) == viewer)
         viewer.tries = SignInTries()
         viewer.tries.noteWrong(from: .address([]), at: 1_700_000_000)
@@ -32,6 +33,7 @@ struct ViewerTests {
         "A record with an impossible member is refused",
         arguments: [
             ("name", .string("two\nlines")), ("name", nil), ("created", nil), ("all", .integer(1)),
+            ("languages", .array([.string("de/")])),
             ("pin", .object([:])), ("pin", .string("1234")), ("failures", .object([:])),
             ("failures", .object(["whole": .integer(-1), "places": .array([])])),
             ("failures", place("wrong", .integer(0))),

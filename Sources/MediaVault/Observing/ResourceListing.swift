@@ -178,6 +178,8 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
     /// resource's bytes becomes known once all of them are fetched or imported, but ``Titles/cover(of:)`` always finds
     /// it.
     @OrNull public internal(set) var cover: String?
+    /// The languages of the subtitles that were added to the title, in ascending order.
+    public let subtitles: [String]
     /// The title of which this resource is the manifest; nil if it was not fetched as one.
     @OrNull public internal(set) var title: Title?
     /// Whether the resource was fetched as a part of a title and is not a title itself.
@@ -197,7 +199,7 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
     private enum CodingKeys: String, CodingKey {
         case id, contentID, added, accessed, expires, url, size, held, bytes, partBytes, type, etag, generation, mode,
             name
-        case title, duration, cover, fallbackName, tags, collection, collectionName
+        case title, duration, cover, subtitles, fallbackName, tags, collection, collectionName
         case resourceClass = "class"
         case isPart = "part"
     }
@@ -250,6 +252,7 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
         published = resource.metadata.published
         (collection, collectionName) = (resource.metadata.collection, resource.metadata.collectionName)
         cover = resource.coverTag?.hex
+        subtitles = resource.metadata.subtitles.keys.sorted()
         let title = resource.metadata.title.flatMap { Title($0) }
         self.title = title
         duration = title?.duration ?? resource.metadata.duration

@@ -223,6 +223,9 @@ final class TitleJob: Sendable {
 
     private func fetch(_ held: HeldManifest, _ selection: RenditionSelection, _ title: TitleOwner) async throws {
         guard !held.manifest.isLive else { throw LiveTitle(url: title.url) }
+        let store = title.loader.store
+        let languages = try await title.loader.pool.run { try store.index.settings().downloads.languages }
+        let selection = selection.preferring(languages)
         let chosen = held.manifest.selecting(selection)
         let reach = TitleReach(held, of: title.resource, title.loader)
         var plan = TitlePlan(chosen)
@@ -236,8 +239,8 @@ final class TitleJob: Sendable {
         let duration = held.manifest.duration ?? lists.compactMap(\.manifest.duration).max()
         let expected = TitleTally.size(atRates: chosen.renditions.compactMap(\.bandwidth), for: duration)
         var record = Title(
-            manifest: chosen, selection: selection, duration: duration, resources: 1 + lists.count + plan.parts.count,
-            fetched: title.loader.store.index.now())
+            manifest: chosen, of: held.manifest, selection: selection, duration: duration, resources: 1 + lists.count + plan.parts.count,
+            fetched: store.index.now())
         let before = lists.reduce(Int64(held.byteCount)) { $0 + Int64($1.byteCount) }
         let parts = PartFetcher(
             plan, of: title, reach, loaders, options, rate, expected: expected.map { max(0, $0 - before) })

@@ -175,10 +175,12 @@ public final class Viewers: Sendable {
     ///   viewer.
     @discardableResult
     public func change(
-        _ id: ViewerID, name: String? = nil, pin: PINChange = .keep, sharesAll: Bool? = nil
+        _ id: ViewerID, name: String? = nil, pin: PINChange = .keep, sharesAll: Bool? = nil,
+        languages: [String]? = nil
     ) async throws -> Viewer {
         try store.requireOwner(to: "changes viewers")
         if let name { try Viewer.check(name: name) }
+        if let languages { try LanguageList.check(languages) }
         let verifier: PINVerifier? = if case .set(let pin) = pin { try await verifier(of: pin) } else { nil }
         return try await change { viewers, _ in
             guard var viewer = viewers[id] else { throw Self.unknown }
@@ -187,6 +189,7 @@ public final class Viewers: Sendable {
                 viewer.name = name
             }
             if let sharesAll { viewer.sharesAll = sharesAll }
+            if let languages { viewer.languages = languages }
             if case .keep = pin { return viewer }
             (viewer.pin, viewer.tries) = (verifier, SignInTries())
             return viewer
@@ -195,13 +198,13 @@ public final class Viewers: Sendable {
 
     /// Changes a viewer's name.
     ///
-    /// - Throws: the errors of ``change(_:name:pin:sharesAll:)``.
+    /// - Throws: the errors of ``change(_:name:pin:sharesAll:languages:)``.
     @discardableResult
     public func rename(_ id: ViewerID, to name: String) async throws -> Viewer { try await change(id, name: name) }
 
     /// Changes a viewer's PIN; nil removes it.
     ///
-    /// - Throws: the errors of ``change(_:name:pin:sharesAll:)``.
+    /// - Throws: the errors of ``change(_:name:pin:sharesAll:languages:)``.
     @discardableResult
     public func setPIN(_ pin: PIN?, of id: ViewerID) async throws -> Viewer {
         try await change(id, pin: pin.map { .set($0) } ?? .remove)

@@ -12,6 +12,10 @@ public struct Title: Hashable, Codable, Sendable {
     public let selection: RenditionSelection
     /// The renditions that were fetched; empty if the manifest offers no choice.
     public let renditions: [Rendition]
+    /// The languages of audio that the manifest offers besides those that were fetched.
+    public let otherAudio: [String]
+    /// The languages of subtitles that the manifest offers besides those that were fetched.
+    public let otherSubtitles: [String]
     /// How long the title plays, in milliseconds; nil if the manifest does not state it.
     @OrNull public package(set) var duration: Int64?
     /// The number of the title's resources, manifests included.
@@ -28,7 +32,7 @@ public struct Title: Hashable, Codable, Sendable {
     public let fetched: Timestamp
 
     private enum CodingKeys: String, CodingKey {
-        case kind, selection, renditions, duration, resources, bytes, size, missing, fetched
+        case kind, selection, renditions, otherAudio, otherSubtitles, duration, resources, bytes, size, missing, fetched
         case isComplete = "complete"
     }
 
@@ -37,8 +41,12 @@ public struct Title: Hashable, Codable, Sendable {
     /// The maximum number of sentences about missing parts that are recorded, and of characters in each.
     private static let (maxMissing, maxSentence) = (16, 500)
 
+    /// - Parameters:
+    ///   - manifest: the part of the manifest that the selection chooses.
+    ///   - whole: all of the manifest.
     package init(
-        manifest: Manifest, selection: RenditionSelection, duration: Duration?, resources: Int, fetched: Int64
+        manifest: Manifest, of whole: Manifest, selection: RenditionSelection, duration: Duration?, resources: Int,
+        fetched: Int64
     ) {
         self.selection = selection
         kind =
@@ -46,7 +54,10 @@ public struct Title: Hashable, Codable, Sendable {
             case .hls: .hls
             case .dash: .dash
             }
-        renditions = Array(manifest.renditions.prefix(Self.maxRenditions))
+        let (offered, chosen) = (whole.renditions, manifest.renditions)
+        renditions = Array(chosen.prefix(Self.maxRenditions))
+        otherAudio = Self.languages(of: .audio, in: offered, besides: chosen)
+        otherSubtitles = Self.languages(of: .subtitles, in: offered, besides: chosen)
         self.duration = duration.map { Int64(clamping: $0.components.seconds) * 1000 }
         self.resources = resources
         bytes = 0
@@ -56,13 +67,22 @@ public struct Title: Hashable, Codable, Sendable {
         self.fetched = Timestamp(seconds: fetched)
     }
 
+    private static func languages(
+        of kind: Rendition.Kind, in offered: [Rendition], besides chosen: [Rendition]
+    ) -> [String] {
+        func tags(_ renditions: [Rendition]) -> [String] {
+            renditions.filter { $0.kind == kind }.compactMap(\.language).filter(LanguageList.isTag)
+        }
+        return Array(Set(tags(offered)).subtracting(tags(chosen)).sorted().prefix(maxRenditions))
+    }
+
     /// Records why parts are missing.
     package mutating func noteMissing(_ errors: [VaultError]) {
         missing = errors.prefix(Self.maxMissing).map { String($0.message.prefix(Self.maxSentence)) }
     }
 
-    /// Returns the requested languages for which the title has no audio, and those for which it has no subtitles.
-    package func missingLanguages() -> (audio: [String], subtitles: [String]) {
+    /// Returns the languages of a selection for which the title has no audio, and those for which it has no subtitles.
+    package func missingLanguages(of selection: RenditionSelection) -> (audio: [String], subtitles: [String]) {
         func missing(_ languages: [String], _ kind: Rendition.Kind) -> [String] {
             languages.filter { language in
                 !renditions.contains { $0.kind == kind && $0.speaks(LanguageRanges([language])) }
@@ -97,6 +117,10 @@ extension Title {
         self.fetched = Timestamp(seconds: fetched)
         renditions = ((try? record.optionalObjects("renditions")) ?? []).prefix(Self.maxRenditions)
             .compactMap(Rendition.init)
+        func languages(_ name: String) -> [String] {
+            ((try? record.strings(name)) ?? []).filter(LanguageList.isTag).prefix(Self.maxRenditions).map(\.self)
+        }
+        (otherAudio, otherSubtitles) = (languages("otherAudio"), languages("otherSubtitles"))
         duration = (try? record.optionalInteger("duration")) ?? nil
         missing = record["missing"].flatMap(Self.sentences) ?? []
         // Older versions of the vault did not record a size.
@@ -121,6 +145,8 @@ extension Title {
             "bytes": .bounded(bytes), "size": size.map { .bounded($0) } ?? .null, "complete": .bool(isComplete),
             "fetched": .bounded(fetched.seconds),
         ])
+        for (name, languages) in [("otherAudio", otherAudio), ("otherSubtitles", otherSubtitles)]
+        where !languages.isEmpty { record[name] = .array(languages.map { .string($0) }) }
         if !missing.isEmpty { record["missing"] = .array(missing.map { .string($0) }) }
         return record
     }

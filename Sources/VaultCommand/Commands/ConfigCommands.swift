@@ -126,6 +126,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
     case downloadHours = "download-hours"
     case downloadRate = "download-rate"
     case leastRate = "least-rate"
+    case languages
     case notifyCommand = "notify-command"
     case refreshCommand = "refresh-command"
     case mode
@@ -161,6 +162,8 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         download-rate RATE: maximum rate of all downloads of the queue together: \(ByteRate.forms); 0 means no limit.
         least-rate RATE: rate below which a download of the queue gives its place to one that waits \
         (default: \(SizeText.text(DownloadSettings.usualLeastRate))/s); 0 means that none does.
+        languages LANGUAGE,…: audio and subtitles to fetch of an HLS or DASH title if fetch names none, such as de,en \
+        (default: what the title starts with).
         notify-command PROGRAM ARGUMENT…: absolute path of a program that the running service tells, as JSON on standard \
         input, of a full disk, a failed download, damage, and a title that max-age is about to remove. It runs without \
         a shell; put -- before PROGRAM if an argument begins with a hyphen.
@@ -212,6 +215,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .downloadHours: settings.downloadHours.map { [$0] } ?? []
         case .downloadRate: [Self.rate(settings.downloadRate)]
         case .leastRate: [Self.rate(settings.leastRate)]
+        case .languages: settings.languages.isEmpty ? [] : [settings.languages.joined(separator: ",")]
         case .notifyCommand: ShellWords.lines(settings.notifyCommand)
         case .refreshCommand: ShellWords.lines(settings.refreshCommand)
         case .mode: [NamedMode(settings.mode).description]
@@ -266,6 +270,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .downloadHours: change.downloadHours = try HoursArgument.parse(values)
         case .downloadRate: change.downloadRate = try rate(values)
         case .leastRate: change.leastRate = try rate(values)
+        case .languages: change.languages = try languages(values)
         case .notifyCommand: change.notifyCommand = try program(values)
         case .refreshCommand: change.refreshCommand = try program(values)
         case .mode: change.mode = try NamedMode(onlyValue(values)).description
@@ -305,6 +310,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .downloadHours: change.downloadHours = ""
         case .downloadRate: change.downloadRate = 0
         case .leastRate: change.leastRate = DownloadSettings.usualLeastRate
+        case .languages: change.languages = []
         case .notifyCommand: change.notifyCommand = []
         case .refreshCommand: change.refreshCommand = []
         case .mode: change.mode = NamedMode(nil).description
@@ -355,6 +361,12 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
             throw UsageError("\(rawValue) must be a rate: \(ByteRate.forms), or none for no limit")
         }
         return rate.bytesPerSecond
+    }
+
+    private func languages(_ values: [String]) throws -> [String] {
+        let languages = values.flatMap { $0.split(separator: ",").map(String.init) }
+        guard !languages.isEmpty else { throw UsageError("languages needs tags such as de,en") }
+        return languages
     }
 
     private func yesOrNo(_ values: [String]) throws -> Bool {

@@ -10,7 +10,8 @@ struct ImportCommand: AsyncParsableCommand {
             reached, its length and samples of its bytes must be those of the file, or nothing is stored. If it is not \
             reached, or with --offline, the title is compared once the origin is reached, and replaced by the origin's \
             version if that is another. A playlist cannot be imported, and a title of which bytes are held is not \
-            replaced. A running service stores what this command reads; it never opens the file itself.
+            replaced. A running service stores what this command reads; it never opens the file itself. \
+            Subtitles beside FILE that are named after it, as film.srt and film.de.vtt, are added to the title.
             """)
 
     @Argument(help: ArgumentHelp("A media file.", valueName: "file"), completion: .file())
@@ -61,6 +62,7 @@ struct ImportCommand: AsyncParsableCommand {
             if let cover {
                 for reference in references { try await vault.setCover(cover, of: reference) }
             }
+            try await SubtitleFile.addBeside(path, to: references, in: vault)
             return report
         }
         guard let report else { return }

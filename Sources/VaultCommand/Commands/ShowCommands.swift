@@ -44,11 +44,12 @@ struct InfoCommand: AsyncParsableCommand {
         // For a title with several resources, the held ranges would be those of its manifest, which are meaningless to
         // the user.
         let content = summary.title.map(TitleText.facts) ?? facts(ofFile: summary)
+        let added = summary.subtitles.joined(separator: ", ")
         return FactText.text(
             [
                 ("id", summary.id?.description ?? "none"), ("name", summary.name ?? "none"), ("url", summary.url),
                 ("content id", summary.contentID ?? "none"),
-            ] + content + [
+            ] + content + (added.isEmpty ? [] : [("added subtitles", added)]) + [
                 ("type", summary.type ?? "unknown"), ("etag", summary.etag ?? "none"),
                 ("class", summary.resourceClass), ("mode", summary.mode?.rawValue ?? "default"),
                 ("generation", String(summary.generation)), ("added", summary.added.description),

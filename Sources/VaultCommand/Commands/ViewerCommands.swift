@@ -8,6 +8,7 @@ struct ViewersCommand: AsyncParsableCommand {
         discussion: "share and unshare say what each of them sees.",
         subcommands: [
             ViewersAddCommand.self, ViewersListCommand.self, ViewersRenameCommand.self, ViewersPINCommand.self,
+            ViewersLanguagesCommand.self,
             ViewersUnlockCommand.self, ViewersLinkCommand.self, ViewersRemoveCommand.self,
         ])
 }
@@ -122,6 +123,30 @@ struct ViewersRenameCommand: AsyncParsableCommand {
             return try await vault.call(Operations.Viewers.change, ViewerChange(id: id, name: newName))
         }
         await Terminal.shared.say("the viewer is named \(Terminal.printable(changed.name)) from now on")
+    }
+}
+
+struct ViewersLanguagesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "languages", abstract: "Set the languages in which a viewer hears and reads titles.",
+        discussion: "The player chooses them if a title has them. Without any, those of config apply.")
+
+    @Argument(help: ViewerName.help, completion: ServiceCompletion.viewers)
+    var name: String
+
+    @Argument(help: ArgumentHelp("Languages, the favourite first, such as de,en.", valueName: "languages"))
+    var languages: [String] = []
+
+    @OptionGroup var owner: OwnerAccess
+
+    func run() async throws {
+        let (name, wanted) = (name, languages.flatMap { $0.split(separator: ",").map(String.init) })
+        let changed = try await owner.acting(ifInterrupted: "the viewer may have changed") { vault in
+            let id = try await ViewerName.id(of: name, in: vault)
+            return try await vault.call(Operations.Viewers.change, ViewerChange(id: id, languages: wanted))
+        }
+        let shown = changed.languages.isEmpty ? "those of the vault" : changed.languages.joined(separator: ", ")
+        await Terminal.shared.say("languages of \(Terminal.printable(changed.name)): \(shown)")
     }
 }
 

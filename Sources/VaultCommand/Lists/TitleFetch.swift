@@ -65,7 +65,8 @@ struct TitleFetch: Sendable {
             let size = ByteCount.text(summary.wholeBytes)
             await Terminal.shared.say("\(name(of: reference.url, summary)): already complete, \(size)")
         }
-        for note in summary?.title.map(TitleText.missingLanguages) ?? [] { await Terminal.shared.say(note) }
+        guard let title = summary?.title, let selection = options.selection else { return }
+        for note in TitleText.languageNotes(title, asked: selection) { await Terminal.shared.say(note) }
     }
 
     /// Fetches the missing bytes, and shows the progress.

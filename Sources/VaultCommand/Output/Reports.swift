@@ -191,19 +191,27 @@ enum TitleText {
             ("duration", title.duration.map { ClockText.text(seconds: $0 / 1000) } ?? "unknown"),
             ("video", renditions(.video, of: title)), ("audio", renditions(.audio, of: title)),
             ("subtitles", renditions(.subtitles, of: title)), ("complete", title.isComplete ? "yes" : "no"),
-        ] + title.missing.map { ("missing", $0) }
+        ] + others(of: title) + title.missing.map { ("missing", $0) }
+    }
+
+    /// Returns the languages that the title has and that were not fetched, by kind.
+    static func others(of title: Title) -> [(name: String, value: String)] {
+        [("other audio", title.otherAudio), ("other subtitles", title.otherSubtitles)]
+            .filter { !$0.1.isEmpty }.map { ($0.0, $0.1.joined(separator: ", ")) }
     }
 
     /// Returns a sentence about the audio if the title lacks a requested language, and likewise one about the
-    /// subtitles.
-    static func missingLanguages(_ title: Title) -> [String] {
-        let (audio, subtitles) = title.missingLanguages()
+    /// subtitles, and one about the languages that were not fetched.
+    static func languageNotes(_ title: Title, asked selection: RenditionSelection) -> [String] {
+        let (audio, subtitles) = title.missingLanguages(of: selection)
+        let others = others(of: title).map { "\($0.name) \($0.value)" }
+        let notes = others.isEmpty ? [] : ["note: not fetched: \(others.joined(separator: "; "))"]
         return [(audio, "audio", Rendition.Kind.audio), (subtitles, "subtitles", .subtitles)].compactMap {
             (languages: [String], noun: String, kind: Rendition.Kind) in
             guard !languages.isEmpty else { return nil }
             let fetched = title.renditions.contains { $0.kind == kind } ? renditions(kind, of: title) : "none"
             return "note: the title has no \(noun) in \(languages.joined(separator: ", ")); fetched: \(fetched)"
-        }
+        } + notes
     }
 
     private static func renditions(_ kind: Rendition.Kind, of title: Title) -> String {

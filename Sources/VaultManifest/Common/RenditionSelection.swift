@@ -41,6 +41,14 @@ public struct RenditionSelection: Hashable, Codable, Sendable {
         self.audio = audio
         self.subtitles = subtitles
     }
+
+    /// Returns the selection with these languages where it leaves the choice to the title. Without any, it is unchanged.
+    package func preferring(_ languages: [String]) -> RenditionSelection {
+        guard !languages.isEmpty else { return self }
+        return RenditionSelection(
+            video: video, audio: audio == .default ? .languages(languages) : audio,
+            subtitles: subtitles == .default ? .languages(languages) : subtitles)
+    }
 }
 
 extension RenditionSelection.Video {

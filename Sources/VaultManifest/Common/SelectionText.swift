@@ -75,26 +75,3 @@ extension RenditionSelection.Subtitles: RawRepresentable, Codable {
         }
     }
 }
-
-/// Parses lists of languages, which are RFC 5646 tags separated by commas.
-enum LanguageList {
-    private static let maxCount = 64
-    /// The length in bytes of the longest tag that implementations must expect (RFC 5646 §4.4.1).
-    private static let maxBytes = 35
-
-    /// Returns the languages in a list; nil if the text is not a list of languages.
-    static func languages(in text: String) -> [String]? {
-        let languages = text.split(separator: ",", omittingEmptySubsequences: false).map { String($0.trimmingBlanks()) }
-        let areTags = languages.allSatisfy { tag in
-            (1...maxBytes).contains(tag.utf8.count) && tag.utf8.allSatisfy(isTagByte)
-        }
-        return areTags && languages.count <= maxCount ? languages : nil
-    }
-
-    private static func isTagByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "*"): true
-        default: false
-        }
-    }
-}

@@ -91,6 +91,8 @@ struct APIResponder: Sendable {
         case .explanation, .explanationByID: return try json(try await explanation(asked.reference(in: vault.vault)))
         case .imports: return try json(try await imports.importFile(request, context))
         case .coverByID: return try await covers.respond(to: asked, request, context)
+        case .subtitlesByID:
+            return Response(try await subtitles(asked), isHead: request.method == .head, context: context)
         case .locks:
             let wasLocked = vault.vault.isLocked
             locking.begin()
@@ -117,6 +119,18 @@ struct APIResponder: Sendable {
     private func resource(_ reference: MediaReference) async throws -> ResourceSummary {
         guard let document = try await vault.resource(reference) else { throw Self.unknown(reference) }
         return document
+    }
+
+    /// Returns the subtitles that were added to a title. If they are opened as a page, the browser runs nothing in them.
+    private func subtitles(_ asked: APIRequest) async throws -> Answer {
+        let language = try SubtitleSelection(language: asked["language"]).named
+        let reference = try await asked.reference(in: vault.vault)
+        guard let text = try await vault.vault.titles.subtitles(in: language, of: reference) else {
+            throw VaultError(.notHeld, "\(reference) has no added subtitles in this language")
+        }
+        return Answer(
+            status: 200, type: "text/vtt; charset=utf-8", body: text,
+            fields: HeaderFields(["Content-Security-Policy": "default-src 'none'; sandbox"]))
     }
 
     private static func unknown(_ reference: MediaReference) -> VaultError {

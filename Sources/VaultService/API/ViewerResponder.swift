@@ -23,7 +23,7 @@ struct ViewerResponder: Sendable {
         case .resourceByID:
             guard let id = asked.pathID else { throw SharedTitles.unknown }
             return try json(try await titles.title(id))
-        case .coverByID:
+        case .coverByID, .subtitlesByID:
             guard let id = asked.pathID else { throw SharedTitles.unknown }
             // This throws if the title is not shared with the viewer.
             _ = try await titles.title(id)

@@ -63,15 +63,20 @@ struct SelectableTitle: Sendable {
     private(set) var document: ListedDocument
     /// The kind of the title's manifest; nil for a title that is a single file.
     let kind: ManifestKind?
+    /// The languages of the subtitles that were added to the title.
+    let subtitles: [String]
     /// What searches find in what the title says of itself, and in its URL.
     fileprivate let text: [UInt8]
     fileprivate private(set) var origin: [UInt8]
     private var name: String
     private let id: String
 
-    init(_ summary: ResourceSummary) { self.init(ListedDocument(summary), kind: summary.manifestKind) }
+    init(_ summary: ResourceSummary) {
+        self.init(ListedDocument(summary), kind: summary.manifestKind, subtitles: summary.subtitles)
+    }
 
-    init(_ document: ListedDocument, kind: ManifestKind? = nil) {
+    init(_ document: ListedDocument, kind: ManifestKind? = nil, subtitles: [String] = []) {
+        self.subtitles = subtitles
         (self.document, self.kind, id) = (document, kind, document.id?.description ?? "")
         (text, origin) = TitleSearch.texts(of: document)
         name = NaturalOrder.comparable(document.shownName)

@@ -52,6 +52,8 @@ package struct SettingsDocument: Codable, Hashable, Sendable {
     /// The rate in bytes per second below which a download yields its place to a waiting one; 0 means that no download
     /// yields its place.
     package let leastRate: Int64
+    /// The languages of audio and subtitles to fetch if a download names none; none means what a title starts with.
+    package let languages: [String]
     /// The program that notifies the operator, with its arguments; null if there is none, or if the client is on the
     /// network.
     @OrNull package var notifyCommand: [String]?
@@ -94,6 +96,7 @@ package struct SettingsDocument: Codable, Hashable, Sendable {
         downloadHours = downloads.hours?.description
         downloadRate = downloads.bytesPerSecond ?? 0
         leastRate = downloads.leastRate
+        languages = downloads.languages
         notifyCommand = programs.notify?.words
         refreshCommand = programs.refresh?.words
         self.mode = mode
@@ -167,6 +170,8 @@ package struct SettingsChange: Codable, Hashable, Sendable {
     /// The rate in bytes per second below which a download yields its place to a waiting one; 0 means that no download
     /// yields its place.
     package var leastRate: Int64?
+    /// The languages of audio and subtitles to fetch if a download names none; empty for what a title starts with.
+    package var languages: [String]?
     /// The program that notifies the operator, with its arguments; empty for none. It can be set only through the
     /// control socket.
     package var notifyCommand: [String]?
@@ -197,7 +202,7 @@ package struct SettingsChange: Codable, Hashable, Sendable {
     /// Whether the change affects the download queue.
     var changesDownloads: Bool {
         parallelDownloads != nil || downloadsPerHost != nil || downloadHours != nil || downloadRate != nil
-            || leastRate != nil
+            || leastRate != nil || languages != nil
     }
 
     /// Whether the change names programs to run.
@@ -222,6 +227,7 @@ package struct SettingsChange: Codable, Hashable, Sendable {
         if let downloadHours { downloads.hours = downloadHours.isEmpty ? nil : try DownloadHours(downloadHours) }
         if let downloadRate { try downloads.setRate(downloadRate) }
         if let leastRate { try downloads.setLeastRate(leastRate) }
+        if let languages { try downloads.setLanguages(languages) }
     }
 
     /// Returns the network settings with the change applied.

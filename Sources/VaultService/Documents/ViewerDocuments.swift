@@ -14,6 +14,8 @@ package struct ViewerDocument: Codable, Hashable, Sendable {
     package let titles: Int
     /// The number of collections that are shared with the viewer.
     package let collections: Int
+    /// The languages in which the viewer wants to hear and read titles; none means those of the vault.
+    package let languages: [String]
     /// The places from which sign-ins with the viewer's name failed, latest first.
     package let failures: [FailedSignInsDocument]
 
@@ -21,6 +23,7 @@ package struct ViewerDocument: Codable, Hashable, Sendable {
         (id, name, hasPIN, sharesAll) = (viewer.id.hex, viewer.name, viewer.hasPIN, viewer.sharesAll)
         created = Timestamp(seconds: viewer.created)
         (self.titles, collections) = (titles, viewer.collectionCount)
+        languages = viewer.languages
         failures = viewer.failedSignIns.map { FailedSignInsDocument($0) }
     }
 }
@@ -81,15 +84,17 @@ package struct ViewerChange: Codable, Sendable {
     /// False to remove the PIN.
     let hasPIN: Bool?
     let sharesAll: Bool?
+    /// The languages in which the viewer wants to hear and read titles; empty for those of the vault.
+    let languages: [String]?
     /// True to forget the failed sign-ins with the viewer's name.
     let unlock: Bool?
 
     package init(
         id: String, name: String? = nil, pin: PIN? = nil, hasPIN: Bool? = nil, sharesAll: Bool? = nil,
-        unlock: Bool? = nil
+        languages: [String]? = nil, unlock: Bool? = nil
     ) {
         (self.id, self.name, self.pin, self.hasPIN, self.sharesAll) = (id, name, pin, hasPIN, sharesAll)
-        self.unlock = unlock
+        (self.languages, self.unlock) = (languages, unlock)
     }
 }
 
@@ -219,6 +224,8 @@ struct ViewedTitleDocument: Codable, Sendable {
     let added: Timestamp
     /// A value that changes whenever the cover changes; null if no cover is known.
     @OrNull var cover: String?
+    /// The languages of the subtitles that were added to the title.
+    let subtitles: [String]
 
     /// Returns nil for a part of a title, which has no id.
     ///
@@ -237,7 +244,7 @@ struct ViewedTitleDocument: Codable, Sendable {
         (fallbackName, tags) = (document.fallbackName, document.tags)
         type = document.type.flatMap { MediaType.one($0) }
         (size, bytes, complete, added) = (document.size, document.bytes, document.complete, document.added)
-        (cover, held) = (document.cover, nil)
+        (cover, subtitles, held) = (document.cover, title.subtitles, nil)
     }
 }
 

@@ -88,5 +88,6 @@ extension APIRoute {
     static let rotations = APIRoute(rawValue: "rotations")
     static let session = APIRoute(rawValue: "session")
     static let sessions = APIRoute(rawValue: "sessions")
+    static let subtitlesByID = APIRoute(rawValue: "resources/{id}/subtitles")
     static let tickets = APIRoute(rawValue: "tickets")
 }

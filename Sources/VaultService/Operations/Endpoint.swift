@@ -48,6 +48,8 @@ package struct Endpoint: Hashable, Sendable {
         Endpoint(.get, "resources/{id}/explanation", scope: .read),
         Endpoint(.get, "resources/{id}/cover", scope: .read, isForViewers: true),
         Endpoint(.put, "resources/{id}/cover", scope: .admin, hasBody: true),
+        Endpoint(
+            .get, "resources/{id}/subtitles", scope: .read, isForViewers: true, parameters: ["language"]),
         Endpoint(.get, "resource", scope: .read, parameters: named),
         Endpoint(.post, "resource", scope: .read, hasBody: true),
         Endpoint(.get, "content", scope: .play, parameters: named),

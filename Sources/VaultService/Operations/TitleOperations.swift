@@ -5,7 +5,7 @@ extension Operations {
     package enum Titles {
         static let all: [any AnyOperation] = [
             pin, unpin, rename, unname, setModeByID, unsetMode, setMode, removeByID, remove, removeCover,
-            changeDownloads, chapters,
+            addSubtitles, removeSubtitles, changeDownloads, chapters,
         ]
 
         /// Returns the chapters that the held media of a title state.
@@ -110,11 +110,55 @@ extension Operations {
             return EmptyDocument()
         }
 
+        /// Adds subtitles to a title.
+        package static let addSubtitles = Operation<TitleRequest<SubtitleDetails>, EmptyDocument>(
+            .put, "resources/{id}/subtitles", scope: .admin, maxBytes: SubtitleDetails.maxBodyBytes
+        ) { order, vault, _ in
+            let (details, title) = (order.details, try await vault.titles.reference(of: order.id))
+            try await vault.titles.addSubtitles(Array(details.text.utf8), in: details.language, of: title)
+            return EmptyDocument()
+        }
+
+        /// Removes subtitles that were added to a title.
+        package static let removeSubtitles = Operation<TitleRequest<SubtitleSelection>, EmptyDocument>(
+            .delete, "resources/{id}/subtitles", scope: .admin
+        ) { order, vault, _ in
+            let language = try order.details.named
+            try await vault.titles.removeSubtitles(in: language, of: vault.titles.reference(of: order.id))
+            return EmptyDocument()
+        }
+
         /// Performs an action on entries of the download queue.
         package static let changeDownloads = Operation<DownloadChange, DownloadChangeDocument>(
             .patch, "downloads", scope: .admin
         ) { change, vault, _ in
             DownloadChangeDocument(changed: try await vault.queue.change(change.act, of: change.selection))
+        }
+    }
+}
+
+/// Subtitles to add to a title: the text of a file in SubRip or WebVTT.
+package struct SubtitleDetails: Codable, Sendable {
+    let language: String
+    let text: String
+
+    package init(language: String, text: String) { (self.language, self.text) = (language, text) }
+
+    /// The maximum length of the body in bytes. It suffices for the largest file, even if many characters are escaped.
+    static let maxBodyBytes = 4 << 20
+}
+
+/// The language of subtitles that were added to a title, in a query.
+package struct SubtitleSelection: Codable, Sendable {
+    let language: String?
+
+    package init(language: String?) { self.language = language }
+
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the query names no language.
+    var named: String {
+        get throws {
+            guard let language else { throw VaultError(.invalidArgument, "the query must have a language") }
+            return language
         }
     }
 }

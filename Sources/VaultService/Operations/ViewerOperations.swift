@@ -6,7 +6,7 @@ extension Operations {
     /// Operations on viewers, and on the titles that are shared with them.
     package enum Viewers {
         static let all: [any AnyOperation] = [
-            list, add, change, remove, shares, share, positions, setPosition,
+            list, add, change, remove, shares, share, positions, setPosition, languages,
         ]
 
         /// Returns the viewers.
@@ -41,7 +41,8 @@ extension Operations {
             }
             let id = try viewerID(change.id)
             let pin: PINChange = change.pin.map { .set($0) } ?? (change.hasPIN == false ? .remove : .keep)
-            var changed = try await vault.viewers.change(id, name: change.name, pin: pin, sharesAll: change.sharesAll)
+            var changed = try await vault.viewers.change(
+                id, name: change.name, pin: pin, sharesAll: change.sharesAll, languages: change.languages)
             if change.unlock == true { changed = try await vault.viewers.unlock(id) }
             // Sessions are ended, so that a person who knew only the old PIN loses access.
             if change.pin != nil || change.hasPIN == false { try await vault.access.endSessions(of: id) }
@@ -113,6 +114,14 @@ extension Operations {
             return EmptyDocument()
         }
 
+        /// Returns the languages in which the caller wants to hear and read titles: a viewer's own, or else the vault's.
+        static let languages = Operation<EmptyDocument, LanguagesDocument>(
+            .get, "languages", scope: .play, isForViewers: true
+        ) { _, vault, caller in
+            let own = caller.viewer.flatMap { vault.viewers.viewer($0)?.languages } ?? []
+            return LanguagesDocument(languages: own.isEmpty ? try await vault.settings.downloads().languages : own)
+        }
+
         private static func document(_ viewer: Viewer, _ vault: Vault) -> ViewerDocument {
             ViewerDocument(viewer, titles: vault.viewers.shares(with: viewer.id).count)
         }
@@ -124,6 +133,11 @@ extension Operations {
             return id
         }
     }
+}
+
+/// The languages in which the caller wants to hear and read titles, the favourite first.
+struct LanguagesDocument: Codable, Sendable {
+    let languages: [String]
 }
 
 /// The query of `DELETE /api/v1/viewers`.

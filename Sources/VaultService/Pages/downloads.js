@@ -79,21 +79,22 @@ export async function show(main, _, signal) {
 
 	function adder() {
 		const urls = h('textarea', {rows: 3, required: true, spellcheck: 'false', placeholder: 'https://…'});
-		const name = h('input', {maxlength: 200, autocomplete: 'off'}), first = check(t('addFirst'));
+		const name = h('input', {maxlength: 200, autocomplete: 'off'}), languages = h('input', {maxlength: 200, autocomplete: 'off', spellcheck: 'false'}), first = check(t('addFirst'));
 		const send = h('button', {type: 'submit', class: 'main'}, t('add'));
+		get('languages', signal).then(usual => { languages.placeholder = usual.languages.join(','); }, () => {});
 		return h('form.panel', {on: {submit: event => {
 			event.preventDefault();
 			busy(send, async () => {
 				const lines = urls.value.split(/\s*\n\s*/).map(line => line.trim()).filter(Boolean);
 				const bad = lines.find(line => !URL.canParse(line));
 				if (bad) return note(t('noURL', {text: bad}), true);
-				const title = lines.length === 1 && name.value.trim() || undefined;
-				await request('POST', 'downloads', {downloads: lines.map(url => ({url, title})), first: first.box.checked});
+				const title = lines.length === 1 && name.value.trim() || undefined, audio = languages.value.trim() || undefined;
+				await request('POST', 'downloads', {downloads: lines.map(url => ({url, title, audio, subtitles: audio})), first: first.box.checked});
 				urls.value = name.value = '';
 				note(many('queued', lines.length));
 				await refresh();
 			});
-		}}}, field(t('addURLs'), urls, t('addURLsHint')), field(t('addName'), name), h('div.acts', send, first.label));
+		}}}, field(t('addURLs'), urls, t('addURLsHint')), field(t('addName'), name), field(t('set.languages'), languages, t('addLanguages')), h('div.acts', send, first.label));
 	}
 
 	await refresh();

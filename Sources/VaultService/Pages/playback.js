@@ -1,6 +1,6 @@
 // One title on the player: it opens, plays, says at a hole why it stops, goes on after a failure, and keeps its place.
 
-import {get, isOwner, on, request} from './api.js';
+import {get, isOwner, on, query, request} from './api.js';
 import {chaptersOf} from './chapters.js';
 import {goesOnAt, keepPosition, positions} from './positions.js';
 import {trackChoices} from './tracks.js';
@@ -16,7 +16,7 @@ const PLAYLISTS = {hls: 'application/vnd.apple.mpegurl', dash: 'application/dash
 export async function playback(stage, found, signal) {
 	const {video, say, changed} = stage, {id} = found;
 	let item = found;
-	const chapters = await chaptersOf(id, signal);
+	const [chapters, {languages}] = await Promise.all([chaptersOf(id, signal), get('languages', signal).catch(() => ({languages: []}))]);
 	const before = goesOnAt((await positions(signal)).get(id));
 	const kind = item.kind || item.title?.kind || (/mpegurl/i.test(item.type) ? 'hls' : /dash\+xml/i.test(item.type) ? 'dash' : null);
 	const isSound = Boolean(item.type?.startsWith('audio/')) && !kind;
@@ -162,7 +162,8 @@ export async function playback(stage, found, signal) {
 	addEventListener('pagehide', keep, {signal});
 
 	// ---- Sound and subtitles
-	const choices = trackChoices(video, kind, {place: stage.tracks, signal, says: stage.saysTracks,
+	const choices = trackChoices(video, kind, {place: stage.tracks, signal, says: stage.saysTracks, languages, sound: item.tags?.language,
+		added: (item.subtitles || []).map(language => ({key: `added ${language}`, language, name: language, added: query(`resources/${id}/subtitles`, {language})})),
 		reopen: () => again(second(), !video.paused || goOn).catch(fail)});
 
 	return {

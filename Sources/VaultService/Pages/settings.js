@@ -5,8 +5,11 @@ import {hasText} from './texts.js';
 import {busy, check, choice, field, h, note, t} from './ui.js';
 
 const DAY = 86_400;  // seconds
+const LANGUAGES = '[A-Za-z0-9\\-]{1,35}(\\s*,\\s*[A-Za-z0-9\\-]{1,35})*';
 const SIZE = '0|[0-9]+([.][0-9]+)? ?[A-Za-z]{1,3}';
 const UNITS = [['TB', 1e12], ['GB', 1e9], ['MB', 1e6], ['kB', 1e3], ['B', 1]];
+
+const listed = value => value ? value.split(/\s*,\s*/) : [];
 
 // A size that means exactly this number of bytes.
 function exact(count) {
@@ -33,6 +36,7 @@ export async function show(main, _, signal) {
 		downloadHours: [text({placeholder: '01:00-06:00', pattern: '([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9]'}), value => value || '', value => value],
 		downloadRate: [count({min: 0, step: 'any'}), value => value ? String(value / 1e6) : '', value => Math.round(Number(value) * 1e6)],
 		leastRate: [count({min: 0, step: 'any'}), value => String(value / 1e3), value => Math.round(Number(value) * 1e3)],
+		languages: [text({pattern: LANGUAGES, placeholder: 'de,en'}), value => value.join(','), listed],
 	};
 	const read = control => control.type === 'checkbox' ? control.checked : control.value.trim();
 	const fill = () => {
@@ -44,7 +48,7 @@ export async function show(main, _, signal) {
 	const line = name => name === 'evictDownloads' ? h('p', evict.label)
 		: field(t(`set.${name}`), controls[name][0], hasText(`hint.${name}`) && t(`hint.${name}`));
 	form.append(h('h2', t('set.vault')), ...['mode', 'maxSize', 'maxAge', 'minFree', 'evictDownloads'].map(line),
-		h('h2', t('page.downloads')), ...['parallelDownloads', 'downloadsPerHost', 'downloadHours', 'downloadRate', 'leastRate'].map(line),
+		h('h2', t('page.downloads')), ...['parallelDownloads', 'downloadsPerHost', 'downloadHours', 'downloadRate', 'leastRate', 'languages'].map(line),
 		h('div.acts', send));
 	form.addEventListener('submit', event => {
 		event.preventDefault();

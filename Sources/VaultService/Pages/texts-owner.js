@@ -40,6 +40,7 @@ noURL|“{text}” is no URL.|„{text}“ ist keine URL.
 add|Download|Herunterladen
 addURLs|Addresses|Adressen
 addURLsHint|One on each line. The service fetches them, even if this page is closed.|Eine je Zeile. Der Dienst holt sie, auch wenn diese Seite zu ist.
+addLanguages|Of sound and subtitles, such as de,en. Empty means those of the settings.|Von Ton und Untertiteln, etwa de,en. Leer heißt: die der Einstellungen.
 addName|Name, if it is one title|Name, wenn es ein Titel ist
 addFirst|Before all others|Vor allen anderen
 queued|{count} titles are in the queue.|{count} Titel sind in der Warteschlange.
@@ -103,6 +104,10 @@ titleEnds|The end of this title|Das Ende dieses Titels
 removeSays|Removing takes it out of the vault. It can be fetched again.|Entfernen nimmt ihn aus dem Tresor. Er lässt sich wieder holen.
 shredSays|Shredding also destroys its key. No one can undo it.|Vernichten zerstört auch seinen Schlüssel. Niemand kann es rückgängig machen.
 setCover|Cover|Titelbild
+addSubtitles|Add subtitles|Untertitel hinzufügen
+removeSubtitles|Remove subtitles: {language}|Untertitel entfernen: {language}
+subtitleFile|File with subtitles|Datei mit Untertiteln
+subtitleWords|SubRip (.srt) or WebVTT (.vtt), at most 2 MB|SubRip (.srt) oder WebVTT (.vtt), höchstens 2 MB
 coverFile|Picture|Bild
 coverWords|JPEG, PNG or WebP, at most 1 MB|JPEG, PNG oder WebP, höchstens 1 MB
 removeCover|Take the given cover away|Das gegebene Titelbild wegnehmen
@@ -151,6 +156,9 @@ fact.added|Added|Hinzugefügt
 fact.played|Last used|Zuletzt genutzt
 fact.generation|Generation of keys|Schlüsselgeneration
 fact.url|Address|Adresse
+fact.otherAudio|Sound that was not fetched|Ton, der nicht geladen ist
+fact.otherSubtitles|Subtitles that were not fetched|Untertitel, die nicht geladen sind
+fact.subtitles|Added subtitles|Hinzugefügte Untertitel
 fact.files|Files|Dateien
 # Storage
 fact.titles|Titles|Titel
@@ -376,6 +384,8 @@ set.downloadHours|Hours of the day|Stunden des Tages
 hint.downloadHours|Such as 01:00-06:00. Empty means always.|Etwa 01:00-06:00. Leer heißt immer.
 set.downloadRate|Megabytes per second|Megabyte pro Sekunde
 hint.downloadRate|Empty means no limit.|Leer heißt keine Grenze.
+set.languages|Languages|Sprachen
+hint.languages|Sound and subtitles to fetch, such as de,en. Empty means what a title starts with.|Ton und Untertitel, die geladen werden, etwa de,en. Leer heißt: womit ein Titel beginnt.
 set.leastRate|Least kilobytes per second|Mindestens Kilobyte pro Sekunde
 hint.leastRate|A slower download gives its place to one that waits. 0 means that none does.|Was langsamer lädt, gibt seinen Platz ab, wenn etwas wartet. 0 heißt: nichts.
 `;

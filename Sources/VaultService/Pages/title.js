@@ -38,7 +38,8 @@ export async function show(main, id, signal) {
 		const isWhole = amounts(item).share === 1;
 		return [...queueActs(item), null,
 			[t(item.class === 'pinned' ? 'unpin' : 'pin'), () => togglePin(item).then(refresh)], ...isWhole ? [] : [[t('fetchRest'), fetchRest]],
-			[t('rename'), () => rename(item).then(refresh)], [t('setCover'), chooseCover], null,
+			[t('rename'), () => rename(item).then(refresh)], [t('setCover'), chooseCover], [t('addSubtitles'), addSubtitles],
+			...item.subtitles.map(language => [t('removeSubtitles', {language}), () => request('DELETE', query(`resources/${id}/subtitles`, {language})).then(refresh)]), null,
 			[t('share'), () => share(item)], [t('makeLink'), () => makeLink(item)],
 			[t('saveCopy'), saveCopy, {disabled: !isWhole, title: isWhole ? null : t('saveCopyHole')}]];
 	});
@@ -56,7 +57,9 @@ export async function show(main, id, signal) {
 		says.textContent = [heldText(item), t(`class.${item.class}`), share === 1 ? '' : t('saveCopyHole')].filter(Boolean).join(' · ');
 		facts(figures, [['held', heldText(item)], ['size', size === null ? '?' : bytes(size)], ['class', t(`class.${item.class}`)],
 			['id', item.id], ['type', item.type || '?'], ['added', moment(item.added)], ['played', moment(item.accessed > item.added ? item.accessed : item.added)],
-			['generation', number(item.generation)], ['url', item.url], item.title && ['files', number(item.title.resources)]]);
+			['generation', number(item.generation)], ['url', item.url], item.title && ['files', number(item.title.resources)],
+			item.title?.otherAudio.length && ['otherAudio', item.title.otherAudio.join(', ')], item.title?.otherSubtitles.length && ['otherSubtitles', item.title.otherSubtitles.join(', ')],
+			item.subtitles.length && ['subtitles', item.subtitles.join(', ')]]);
 		const {held} = amounts(item);
 		const words = item.held.slice(0, SHOWN).map(([first, end]) => `${number(first)}–${number(end - 1)}`).join(', ');
 		map.replaceChildren(item.title ? rangeBar(heldText(item), share === 1 ? [[0, 1]] : [], 1) : rangeBar(heldText(item), item.held, item.size),
@@ -82,6 +85,19 @@ export async function show(main, id, signal) {
 			for (let i = 0; i < bytes.length; i += 0x8000) parts.push(String.fromCharCode(...bytes.subarray(i, i + 0x8000)));
 			await request('PUT', `resources/${id}/cover`, {image: btoa(parts.join(''))});
 		}
+		await refresh();
+	}
+
+	// The language is asked, unless the name of the file says it. What is not UTF-8 is most likely Windows-1252.
+	async function addSubtitles() {
+		const file = h('input', {type: 'file', accept: '.srt,.vtt', required: true});
+		const language = h('input', {required: true, maxlength: 35, pattern: '[A-Za-z0-9\\-]+', autocomplete: 'off', spellcheck: 'false', placeholder: 'de'});
+		file.addEventListener('change', () => { language.value ||= /\.([a-z]{2,3}(?:-[a-z0-9]{1,8})*)\.[a-z]+$/i.exec(file.files[0]?.name)?.[1] || ''; });
+		if (!await ask(t('addSubtitles'), [field(t('subtitleFile'), file, t('subtitleWords')), field(t('language'), language)], t('save'))) return;
+		const bytes = await file.files[0].arrayBuffer(), read = (as, fatal) => new TextDecoder(as, {fatal}).decode(bytes);
+		let text;
+		try { text = read('utf-8', true); } catch { text = read('windows-1252', false); }
+		await request('PUT', `resources/${id}/subtitles`, {language: language.value.trim(), text});
 		await refresh();
 	}
 

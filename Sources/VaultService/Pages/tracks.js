@@ -1,6 +1,7 @@
 // What a viewer can hear and read of a title. Where the browser offers no choice itself, that of an HLS title is read
 // from its playlist: another sound is the same playlist with that sound alone, and subtitles become cues as they come near.
 
+import {blob} from './api.js';
 import {choice, h, number, t} from './ui.js';
 import {renditions, segments, withAudio} from './renditions.js';
 import {beginning, parse, room, shift} from './subtitles.js';
@@ -12,7 +13,16 @@ const RETRY = 20_000;  // milliseconds
 const MOST = 40;  // segments of subtitles in that time
 
 // The languages that were chosen last, for the next title. They are forgotten with the page, and nothing stores them.
-const wanted = {audio: null, subtitles: null};
+// Until something was chosen, the languages that the viewer wants decide.
+const wanted = {audio: null, subtitles: undefined};
+
+// The tag of a language in its short form: `de` for `deu`.
+function short(tag) {
+	try { return Intl.getCanonicalLocales(tag)[0].toLowerCase(); } catch { return String(tag).toLowerCase(); }
+}
+
+const speaks = (tag, language) => Boolean(tag) && `${short(tag)}-`.startsWith(`${short(language)}-`);
+const favourite = (list, languages) => languages.map(language => list.find(one => speaks(one.language, language))).find(Boolean);
 
 // Reads the first bytes at an address of this service, and no more than `most`.
 async function read(address, most, signal, headers = {}) {
@@ -35,7 +45,9 @@ const textOf = async (address, most, signal) => {
 };
 
 // The choices of one title. `place` gets them, `says` what went wrong, and `reopen` plays the title with another sound.
-export function trackChoices(video, kind, {place, says, reopen, signal}) {
+// `added` are the subtitles that were added to the title, `languages` those that the viewer wants, and `sound` is the
+// language of a title of one file, if it says it.
+export function trackChoices(video, kind, {place, says, reopen, signal, added, languages, sound}) {
 	let playlist = null;  // its text, its address, and what it offers
 	let audio = null, made = null;  // the chosen sound, and the address in memory of the playlist with it
 	let track = null, reading = null;
@@ -51,7 +63,8 @@ export function trackChoices(video, kind, {place, says, reopen, signal}) {
 		});
 		const isFirst = !playlist;
 		playlist = {text, base, ...renditions(isCut ? '' : text, base)};
-		if (isFirst) audio = playlist.audio.find(one => wanted.audio && one.language === wanted.audio) || null;
+		if (isFirst) audio = (wanted.audio ? playlist.audio.find(one => one.language === wanted.audio) : favourite(playlist.audio, languages)) || null;
+		if (isFirst && !wanted.audio && audio?.isDefault) audio = null;
 		audio = playlist.audio.find(one => one.key === audio?.key) || null;
 		forget();
 		if (!audio || playlist.audio.length < 2) return path;
@@ -80,6 +93,7 @@ export function trackChoices(video, kind, {place, says, reopen, signal}) {
 			chosen => sounds.forEach((one, at) => { one.enabled = at === chosen; })));
 		if (texts.length) place.append(offer(t('subtitles'), texts, texts.findIndex(one => one.mode === 'showing'), t('noSubtitles'),
 			chosen => texts.forEach((one, at) => { one.mode = at === chosen ? 'showing' : 'disabled'; })));
+		offerSubtitles(added, sound);
 	}
 
 	function listRenditions() {
@@ -90,10 +104,17 @@ export function trackChoices(video, kind, {place, says, reopen, signal}) {
 			wanted.audio = audio.language;
 			await reopen();
 		}));
-		reading ??= start(subtitles.find(one => wanted.subtitles && one.language === wanted.subtitles));
-		if (subtitles.length) place.append(offer(t('subtitles'), subtitles, subtitles.findIndex(one => one.key === reading.key), t('noSubtitles'), chosen => {
-			wanted.subtitles = subtitles[chosen]?.language || null;
-			reading = start(subtitles[chosen]);
+		offerSubtitles([...subtitles, ...added], sounds[playing]?.language);
+	}
+
+	// Who hears a language that they want needs no subtitles, unless they chose some before.
+	function offerSubtitles(texts, heard) {
+		if (!texts.length) return;
+		const usual = languages.some(language => speaks(heard, language)) ? undefined : favourite(texts, languages);
+		reading ??= start(wanted.subtitles === undefined ? usual : texts.find(one => wanted.subtitles && one.language === wanted.subtitles));
+		place.append(offer(t('subtitles'), texts, texts.findIndex(one => one.key === reading.key), t('noSubtitles'), chosen => {
+			wanted.subtitles = texts[chosen]?.language || null;
+			reading = start(texts[chosen]);
 		}));
 	}
 
@@ -109,14 +130,14 @@ export function trackChoices(video, kind, {place, says, reopen, signal}) {
 		}
 		track ||= video.addTextTrack('subtitles', t('subtitles'));
 		track.mode = 'showing';
-		const begun = {key: rendition.key, address: rendition.address, isRoom: room(), list: null, waits: 0, taken: 0, isBusy: false};
+		const begun = {key: rendition.key, address: rendition.address, isRoom: room(), list: rendition.added ? [{added: rendition.added, start: 0, end: Infinity}] : null, waits: 0, taken: 0, isBusy: false};
 		come(begun);
 		return begun;
 	}
 
 	// Fetches what comes near; what cannot be had is tried again in a while.
 	async function come(mine = reading) {
-		if (!mine?.address || mine.isBusy || Date.now() < mine.waits) return;
+		if (!(mine?.address || mine?.list) || mine.isBusy || Date.now() < mine.waits) return;
 		mine.isBusy = true;
 		try {
 			mine.list ||= segments((await textOf(mine.address, MAX_PLAYLIST, signal)).text, mine.address).segments;
@@ -140,7 +161,7 @@ export function trackChoices(video, kind, {place, says, reopen, signal}) {
 		? mine.list.find(one => !one.isTaken && one.start < video.currentTime + AHEAD && one.end >= video.currentTime) : null;
 
 	async function take(segment, mine) {
-		const {text, isCut} = await textOf(segment.address, MAX_TEXT, signal), read = parse(text);
+		const {text, isCut} = segment.added ? {text: await (await blob(segment.added, signal)).text()} : await textOf(segment.address, MAX_TEXT, signal), read = parse(text);
 		const later = read?.map ? shift(read.map, await begins()) : 0;
 		if (mine !== reading) return;
 		says(read ? isCut ? t('subtitlesCut') : '' : t('subtitlesUnread'));

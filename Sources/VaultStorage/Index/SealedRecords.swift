@@ -139,6 +139,24 @@ extension ResourceMetadata {
         set { members["title"] = newValue.map { .object($0.members) } }
     }
 
+    /// The subtitles that were added to the title: by language, the cache key of the part that has them.
+    ///
+    /// Invalid members count as absent.
+    package var subtitles: [String: [UInt8]] {
+        get {
+            guard case .object(let keys)? = members["subtitles"] else { return [:] }
+            return keys.filter { LanguageList.isTag($0.key) }.compactMapValues {
+                if case .string(let text) = $0 { Base64.decode(text) } else { nil }
+            }
+        }
+        set {
+            members["subtitles"] = newValue.isEmpty ? nil : .object(newValue.mapValues { .string(Base64.encode($0)) })
+        }
+    }
+
+    /// Returns a new cache key for subtitles that are added to a title, which no URL produces.
+    package static func subtitlesKey(_ random: [UInt8]) -> [UInt8] { Array("subtitles:\(Hex.encode(random))".utf8) }
+
     /// The titles that the resource is a part of. Each is identified by its manifest's cache key, which stays the same
     /// when the locator changes.
     ///

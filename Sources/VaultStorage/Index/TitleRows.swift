@@ -124,6 +124,14 @@ package struct TitleRows {
         }
     }
 
+    /// Adds the rows of `part` for a new resource, all of whose titles must exist.
+    ///
+    /// - Throws: ``VaultError`` with code `removed` if one of them does not.
+    func join(_ part: ResourceID, _ metadata: ResourceMetadata, _ db: Database) throws {
+        for title in metadata.partOf.compactMap({ resourceID(ofKey: $0) }) { try Self.require(title, db) }
+        try link(part, to: metadata, db)
+    }
+
     /// Unlinks a part from a title that is evicted or removed, both in its row of `part` and in its sealed metadata.
     ///
     /// - Returns: whether the part's sealed metadata named the title.

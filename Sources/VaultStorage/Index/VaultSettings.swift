@@ -208,6 +208,7 @@ extension VaultSettings {
         if case .string(let hours)? = members["downloadHours"] { downloads.hours = try? DownloadHours(hours) }
         if case .integer(let rate)? = members["downloadRate"] { try? downloads.setRate(rate) }
         if case .integer(let rate)? = members["leastRate"] { try? downloads.setLeastRate(rate) }
+        try? downloads.setLanguages(members.strings("languages"))
         return downloads
     }
 
@@ -220,6 +221,7 @@ extension VaultSettings {
         members["downloadHours"] = downloads.hours.map { .string($0.description) }
         members["downloadRate"] = downloads.bytesPerSecond.map { .integer($0) }
         members["leastRate"] = downloads.leastRate == usual.leastRate ? nil : .integer(downloads.leastRate)
+        members["languages"] = downloads.languages.isEmpty ? nil : .array(downloads.languages.map { .string($0) })
     }
 }
 

@@ -84,8 +84,8 @@ package struct Imports {
     ///   - imported: the resource with the imported representation, all of which is durable.
     ///   - change: changes the metadata of the resource.
     /// - Returns: the resource as it is afterwards.
-    /// - Throws: ``VaultError`` with code `inUse` if bytes of the resource are already held, or `diskFull` or `storage`
-    ///   if the rows cannot be written.
+    /// - Throws: ``VaultError`` with code `inUse` if bytes of the resource are already held, `removed` if it is a part of
+    ///   a title that no longer exists, or `diskFull` or `storage` if the rows cannot be written.
     package func finish(
         _ imported: StoredResource, _ change: (inout ResourceMetadata) -> Void
     ) throws -> StoredResource {
@@ -150,6 +150,7 @@ package struct Imports {
                 try ResourceRow.insert(
                     id, keyNumber: number, metadata: metadata, resourceClass: imported.resourceClass,
                     accessed: PlainColumn.hour(of: now), db)
+                try index.titles.join(id, stored.metadata, db)
             } else {
                 try replace(id, keyNumber: number, metadata: metadata, raisingTo: imported.resourceClass, db)
             }

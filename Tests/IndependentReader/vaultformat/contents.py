@@ -126,6 +126,7 @@ class Contents:
                       {"bytesFetched": int, "ignoreQuery": list, "mapHost": list, "allowHost": list,
                        "ignoreEtag": list, "immutable": list, "networkRevision": int, "networkID": str, "parallelDownloads": int,
                        "downloadsPerHost": int, "downloadHours": str, "downloadRate": int, "leastRate": int,
+                       "languages": list,
                        "notifyCommand": list, "refreshCommand": list,
                        "principals": list, "mode": str, "verified": dict})
         self.network = self._read_network(row["id"])
@@ -241,7 +242,7 @@ class Contents:
                       {"url": str, "cacheKey": str, "created": int},
                       {"serving": str, "partOf": list, "fields": list, "fieldsOrigin": str, "mode": str, "id": str,
                        "duration": int, "cover": str, "coverFromFeed": bool, "pictured": str,
-                       "tags": dict, "collection": str, "collectionName": str})
+                       "tags": dict, "subtitles": dict, "collection": str, "collectionName": str})
         if resource.metadata.get("id") is not None and not is_title_id(resource.metadata["id"]):
             self._fault(f"Resource {name} keeps an id that is none.")
         try:
@@ -390,7 +391,7 @@ class Contents:
         record, name = self._open_record(row, "viewer"), row["id"].hex()
         if record is not None:
             self._members(record, f"the record of viewer {name}", {"name": str, "created": int, "all": bool},
-                          {"pin": dict, "tries": dict, "failures": dict, "collections": list})
+                          {"pin": dict, "tries": dict, "failures": dict, "collections": list, "languages": list})
             if record.get("pin"):
                 self._members(record["pin"], f"the PIN of viewer {name}",
                               {"salt": str, "passes": int, "memory": int, "hash": str}, {})

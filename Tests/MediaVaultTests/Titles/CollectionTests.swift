@@ -79,7 +79,7 @@ struct CollectionTests {
         let text = """
             {"accessed":"2026-11-23T22:00:00Z","added":"2026-11-23T22:00:00Z","bytes":1,"class":"download",
             "collection":null,"collectionName":null,"contentID":null,"cover":null,"duration":null,"etag":null,
-            "expires":null,"fallbackName":null,"generation":1,"held":[],"id":null,"mode":null,"name":null,"part":false,
+            "expires":null,"fallbackName":null,"generation":1,"held":[],"id":null,"mode":null,"name":null,"part":false,"subtitles":[],
             "partBytes":null,"size":null,"tags":null,"title":null,"type":null,"url":"https://media.example\(path)"}
             """
         var summary = try JSONDecoder().decode(ResourceSummary.self, from: Data(text.utf8))

@@ -15,13 +15,13 @@ struct ListTableTests {
     ) throws -> ListedDocument {
         let name = name.map { "\"\($0)\"" } ?? "null"
         let record =
-            #"{"bytes":\#(bytes),"complete":true,"duration":5400000,"fetched":"2026-11-23T22:00:00Z","kind":"hls","missing":[],"renditions":[],"#
+            #"{"bytes":\#(bytes),"complete":true,"duration":5400000,"fetched":"2026-11-23T22:00:00Z","kind":"hls","missing":[],"otherAudio":[],"otherSubtitles":[],"renditions":[],"#
             + #""resources":4,"selection":{"audio":"default","subtitles":"none","video":"best"},"size":\#(bytes)}"#
         let text =
             #"{"accessed":"\#(accessed)","duration":\#(isManifest ? "5400000" : "null"),"added":"\#(added)","bytes":\#(bytes),"class":"\#(`class`)","contentID":null,"cover":null,"#
             + #""etag":null,"expires":\#(expires.map { "\"\($0)\"" } ?? "null"),"generation":1,"held":[[0,\#(bytes)]],"id":"\#(id)","mode":null,"name":\#(name),"#
             + #""collection":null,"collectionName":null,"fallbackName":null,"tags":null,"#
-            + #""part":false,"partBytes":null,"size":\#(size.map(String.init) ?? "null"),"#
+            + #""part":false,"partBytes":null,"subtitles":[],"size":\#(size.map(String.init) ?? "null"),"#
             + #""title":\#(isManifest ? record : "null"),"#
             + #""type":"video/mp4","url":"\#(url)"}"#
         return ListedDocument(try JSONDecoder().decode(ResourceSummary.self, from: Data(text.utf8)))

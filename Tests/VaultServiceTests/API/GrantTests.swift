@@ -33,10 +33,11 @@ struct GrantTests {
                 "GET resources/{id}", "GET resources/{id}/explanation", "GET readiness", "GET subscriptions",
                 "GET evictions", "GET history",
                 "GET resources/{id}/cover", "GET resources/{id}/chapters", "GET collections",
+                "GET resources/{id}/subtitles",
             ],
             .play: [
                 "GET content", "POST content", "POST links", "GET resources/{id}/content", "GET positions",
-                "PUT resources/{id}/position",
+                "PUT resources/{id}/position", "GET languages",
             ],
             .metrics: ["GET session", "DELETE session"],
         ]

@@ -111,6 +111,38 @@ struct ViewerRouteTests {
         }
     }
 
+    @Test(
+        "Subtitles are added by the owner, and shown to a viewer as text that no browser runs, in their own languages")
+    func subtitles() async throws {
+        try await serving(["one"]) { service, _, ids in
+            let (vault, target) = (service.vault, "/api/v1/resources/\(ids[0])/subtitles")
+            let body = #"{"language":"de","text":"00:00:01,000 --> 00:00:02,000\nHallo"}"#
+            for (odd, status) in [
+                (#"{"language":"de","text":"a"}"#, 400), (#"{"language":"../x","text":"a"}"#, 400), (body, 200),
+            ] { #expect(try await service.control("PUT", target, body: odd).head.status == status) }
+            let anna = try await vault.viewers.add("Anna", sharesAll: true)
+            let viewer = AskingViewer(vault, anna.id)
+            let shown = try await viewer.ask("GET", "resources/\(ids[0])/subtitles?language=de")
+            #expect(shown.status == 200 && shown.body == "WEBVTT\n\n00:00:01.000 --> 00:00:02.000\nHallo\n")
+            #expect(shown.head[.contentType] == "text/vtt; charset=utf-8")
+            #expect(shown.head[.xContentTypeOptions] == "nosniff" && shown.head[.cacheControl] == "no-store")
+            #expect(shown.head[.contentSecurityPolicy] == "default-src 'none'; sandbox")
+            for (query, status) in [("", 400), ("?language=fr", 404)] {
+                #expect(try await viewer.ask("GET", "resources/\(ids[0])/subtitles\(query)").status == status)
+            }
+            #expect(try await viewer.ask("GET", "resources/\(ids[0])").body.contains(#""subtitles":["de"]"#))
+            var settings = try await vault.settings.downloads()
+            try settings.setLanguages(["en"])
+            try await vault.settings.setDownloads(settings)
+            #expect(try await viewer.ask("GET", "languages").body.contains(#"["en"]"#))
+            let change = #"{"id":"\#(anna.id)","languages":["de","fr"]}"#
+            #expect(try await service.control("PATCH", "/api/v1/viewers", body: change).head.status == 200)
+            #expect(try await viewer.ask("GET", "languages").body.contains(#"["de","fr"]"#))
+            #expect(try await service.control("DELETE", target + "?language=de").head.status == 200)
+            #expect(try await service.control("DELETE", target + "?language=de").head.status == 404)
+        }
+    }
+
     @Test("A title that is not shared has the answers of one that does not exist, whatever is asked of it")
     func unshared() async throws {
         try await serving(["one", "two"]) { service, _, ids in
@@ -120,11 +152,14 @@ struct ViewerRouteTests {
             for id in ids {
                 try await vault.titles.setCover(
                     [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A], of: vault.titles.reference(of: id))
+                try await vault.titles.addSubtitles(
+                    Array("00:00:01,000 --> 00:00:02,000\na".utf8), in: "de", of: vault.titles.reference(of: id))
             }
             let viewer = AskingViewer(vault, anna.id)
             let none = try #require(TitleID("aaaaaaaa"))
             for (method, path, body) in [
                 ("GET", "resources/{id}", ""), ("GET", "resources/{id}/cover", ""),
+                ("GET", "resources/{id}/subtitles?language=de", ""),
                 ("PUT", "resources/{id}/position", #"{"seconds":1}"#), ("POST", "links", #"{"id":"{id}"}"#),
             ] {
                 func ask(_ id: TitleID) async throws -> (status: Int, head: HTTPFields, body: String) {
@@ -147,7 +182,7 @@ struct ViewerRouteTests {
         let allowed: Set = [
             "GET resources", "GET resources/{id}", "POST links", "GET events", "GET positions",
             "PUT resources/{id}/position", "GET resources/{id}/cover", "POST tickets", "GET session", "DELETE session",
-            "GET collections", "GET resources/{id}/chapters",
+            "GET collections", "GET resources/{id}/chapters", "GET languages", "GET resources/{id}/subtitles",
         ]
         var found: Set<String> = []
         for route in APIRoute.allCases {

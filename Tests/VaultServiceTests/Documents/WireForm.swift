@@ -57,7 +57,8 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         + #""kind":"video","language":"en","name":"c","width":3}"#
 
     private static let title =
-        #"{"bytes":1,"complete":true,"duration":2,"fetched":\#(time),"kind":"hls","missing":["c"],"renditions":[\#(rendition)],"#
+        #"{"bytes":1,"complete":true,"duration":2,"fetched":\#(time),"kind":"hls","missing":["c"],"#
+        + #""otherAudio":["fr"],"otherSubtitles":["it"],"renditions":[\#(rendition)],"#
         + #""resources":4,"selection":{"audio":"en,de","subtitles":"none","video":"480"},"size":5}"#
 
     private static let times = #""accessed":"2026-11-23T22:00:00Z","added":"2026-11-23T22:15:39Z""#
@@ -66,7 +67,7 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         #"{\#(times),"bytes":5,"class":"cache","collection":"g","collectionName":"h","contentID":"e","cover":"\#(tag)","#
         + #""duration":8,"etag":"\"a\"","expires":\#(time),"fallbackName":"f","generation":1,"#
         + #""held":[[0,5],[7,9]],"id":"k3v7q2ma","mode":"prefer-vault","#
-        + #""name":"d","part":false,"partBytes":6,"size":9,"tags":\#(tags),"title":\#(title),"type":"video/mp4","#
+        + #""name":"d","part":false,"partBytes":6,"size":9,"subtitles":["de"],"tags":\#(tags),"title":\#(title),"type":"video/mp4","#
         + #""url":"https://a.example/b?c"}"#
 
     private static let tags =
@@ -74,14 +75,14 @@ struct WireForm: Sendable, CustomTestStringConvertible {
 
     private static let tag = String(repeating: "0c", count: 8)
     private static let viewer =
-        #"{"collections":2,"created":\#(time),"failures":[\#(failures)],"hasPIN":true,"id":"\#(vault)","name":"a","#
+        #"{"collections":2,"created":\#(time),"failures":[\#(failures)],"hasPIN":true,"id":"\#(vault)","languages":["de"],"name":"a","#
         + #""sharesAll":false,"titles":3}"#
     private static let failures =
         #"{"address":null,"count":2,"knownDevice":false,"last":\#(time),"until":null}"#
 
     private static let viewed =
         #"{"added":\#(time),"bytes":5,"complete":true,"cover":"0c","duration":8,"fallbackName":"f","held":[[0,5]],"#
-        + #""id":"k3v7q2ma","kind":"hls","name":"d","size":9,"tags":\#(tags),"type":"video/mp4"}"#
+        + #""id":"k3v7q2ma","kind":"hls","name":"d","size":9,"subtitles":["de"],"tags":\#(tags),"type":"video/mp4"}"#
 
     private static let share = #"{"id":"k3v7q2ma","viewers":["\#(vault)"]}"#
     private static let position = #"{"changed":\#(time),"duration":9.5,"id":"k3v7q2ma","seconds":1.25}"#
@@ -125,6 +126,7 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(
             ChaptersDocument.self, "Chapters", #"{"chapters":[{"name":"a","start":5}]}"#,
             minimal: #"{"chapters":[{"start":5}]}"#),
+        WireForm(LanguagesDocument.self, "Languages", #"{"languages":["de","en-GB"]}"#, minimal: #"{"languages":[]}"#),
         WireForm(
             CollectionsDocument.self, "Collections",
             #"{"collections":[{"id":"0a1b2c3d0a1b2c3d","kind":"album","mode":"offline","name":"a","pinned":true,"titles":["k3v7q2ma"],"#
@@ -139,13 +141,13 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             ResourceSummary.self, "Resource", resource,
             minimal: #"{\#(times),"bytes":0,"class":"cache","collection":null,"collectionName":null,"contentID":null,"#
                 + #""cover":null,"duration":null,"etag":null,"expires":null,"fallbackName":null,"generation":1,"#
-                + #""held":[],"id":null,"mode":null,"name":null,"part":true,"partBytes":null,"size":null,"tags":null,"#
+                + #""held":[],"id":null,"mode":null,"name":null,"part":true,"partBytes":null,"size":null,"subtitles":[],"tags":null,"#
                 + #""title":null,"type":null,"#
                 + #""url":"https://a.example/b?c"}"#),
         WireForm(
             Title.self, "Title", title,
             minimal: #"{"bytes":1,"complete":true,"duration":null,"fetched":\#(time),"kind":"dash","#
-                + #""missing":[],"renditions":[],"resources":4,"selection":{"audio":"all","subtitles":"default","video":"best"},"#
+                + #""missing":[],"otherAudio":[],"otherSubtitles":[],"renditions":[],"resources":4,"selection":{"audio":"all","subtitles":"default","video":"best"},"#
                 + #""size":null}"#),
         WireForm(
             Rendition.self, "Rendition", rendition,
@@ -267,13 +269,13 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             SettingsDocument.self, "Settings",
             #"{"addressFamily":"ipv4","allowHost":["a"],"caFile":{"certificates":1},"clientCertificate":{"*":{"certificates":2}},"cookieFile":{"cookies":1},"downloadHours":"01:00-06:00","#
                 + #""downloadRate":5,"downloadsPerHost":2,"evictDownloads":true,"headerFor":{"h":["X-A"]},"#
-                + #""ignoreEtag":["b"],"ignoreQuery":{"*":["t"]},"immutable":["c"],"leastRate":7,"mapHost":{"d":"e"},"maxAge":1,"#
+                + #""ignoreEtag":["b"],"ignoreQuery":{"*":["t"]},"immutable":["c"],"languages":["de"],"leastRate":7,"mapHost":{"d":"e"},"maxAge":1,"#
                 + #""maxSize":2,"minFree":3,"mode":"offline","notifyCommand":["/n","x"],"parallelDownloads":3,"#
                 + #""proxy":"http://a:…@b:1","proxyFor":{"c":"direct"},"proxyFromEnvironment":true,"#
                 + #""refreshCommand":["/r"],"userAgent":"f"}"#,
             minimal: #"{"addressFamily":"any","allowHost":[],"caFile":null,"clientCertificate":{},"cookieFile":null,"#
                 + #""downloadHours":null,"downloadRate":0,"downloadsPerHost":1,"evictDownloads":false,"headerFor":{},"ignoreEtag":[],"#
-                + #""ignoreQuery":{},"immutable":[],"leastRate":0,"mapHost":{},"maxAge":0,"maxSize":0,"minFree":null,"mode":null,"#
+                + #""ignoreQuery":{},"immutable":[],"languages":[],"leastRate":0,"mapHost":{},"maxAge":0,"maxSize":0,"minFree":null,"mode":null,"#
                 + #""notifyCommand":null,"parallelDownloads":1,"proxy":null,"proxyFor":{},"proxyFromEnvironment":false,"#
                 + #""refreshCommand":null,"userAgent":null}"#),
         WireForm(
@@ -343,7 +345,7 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(SessionNaming.self, "SessionNaming", #"{"id":"0a1b2c3d","name":"a"}"#),
         WireForm(
             ViewerChange.self, "ViewerChange",
-            #"{"hasPIN":false,"id":"\#(vault)","name":"a","pin":"2468","sharesAll":true,"unlock":true}"#,
+            #"{"hasPIN":false,"id":"\#(vault)","languages":["de"],"name":"a","pin":"2468","sharesAll":true,"unlock":true}"#,
             minimal: #"{"id":"\#(vault)"}"#),
         WireForm(
             ShareOrder.self, "ShareOrder",
@@ -377,6 +379,7 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             #"{"dropSlots":true,"locator":false,"root":true,"slots":[{"loose":true,"method":"key-file","name":"a","#
                 + #""path":"/b"}]}"#,
             minimal: "{}"),
+        WireForm(SubtitleDetails.self, "SubtitleDetails", #"{"language":"de","text":"a"}"#),
         WireForm(RetirementRequest.self, "RetirementOrder", #"{"generation":1}"#),
         WireForm(
             LimitsDocument.self, "Limits",
@@ -384,7 +387,7 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(
             SettingsChange.self, "SettingsChange",
             #"{"addressFamily":"ipv6","allowHost":{"a":true},"caFile":"","clientCertificate":{"*":"p","a":null},"cookieFile":"","downloadHours":"01:00-06:00","downloadRate":5,"downloadsPerHost":2,"evictDownloads":true,"headerFor":{"h":{"X-A":"v","X-B":null},"i":null},"#
-                + #""ignoreEtag":{"b":false},"ignoreQuery":{"c":["d"],"e":null},"immutable":{"f":true},"leastRate":0,"#
+                + #""ignoreEtag":{"b":false},"ignoreQuery":{"c":["d"],"e":null},"immutable":{"f":true},"languages":["de"],"leastRate":0,"#
                 + #""mapHost":{"g":"h","i":null},"maxAge":1,"maxSize":"2B","minFree":"0B","mode":"default","#
                 + #""notifyCommand":["/n","x"],"parallelDownloads":3,"#
                 + #""proxy":"http://a:b@c.example:1","proxyFor":{"d":"direct","e":null},"proxyFromEnvironment":true,"#

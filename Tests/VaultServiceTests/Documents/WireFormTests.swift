@@ -23,7 +23,7 @@ struct WireFormTests {
         let text = """
             {"accessed":"2026-11-23T22:00:00Z","added":"2026-11-23T22:15:39Z","bytes":9,"class":"cache",\
             "contentID":null,"cover":null,"duration":null,"etag":null,"expires":null,"generation":1,"held":[[0,9]],"id":null,"mode":null,"name":null,\
-            "collection":null,"collectionName":null,"fallbackName":null,"tags":null,"part":false,"partBytes":null,"size":9,"title":null,"type":"\(type)","url":"\(url)"}
+            "collection":null,"collectionName":null,"fallbackName":null,"tags":null,"part":false,"subtitles":[],"partBytes":null,"size":9,"title":null,"type":"\(type)","url":"\(url)"}
             """
         let summary = try JSONDecoder().decode(ResourceSummary.self, from: Data(text.utf8))
         let listed = ListedDocument(summary)

@@ -210,6 +210,7 @@ struct QueuedDownloadTests {
         try wanted.setPerHost(5)
         try wanted.setRate(1234)
         try wanted.setLeastRate(0)
+        try wanted.setLanguages(["de", "en-GB"])
         wanted.hours = try DownloadHours("22:00-06:00")
         var settings = VaultSettings()
         settings.setDownloads(wanted)
@@ -217,7 +218,7 @@ struct QueuedDownloadTests {
         for (member, value) in [
             ("parallelDownloads", JSONValue.integer(99)), ("downloadsPerHost", .string("2")),
             ("downloadHours", .string("always")), ("downloadRate", .integer(-4)),
-            ("leastRate", .integer(-1)),
+            ("leastRate", .integer(-1)), ("languages", .array([.string("de/")])),
         ] { settings.members[member] = value }
         #expect(settings.downloads == DownloadSettings())
         settings.setDownloads(DownloadSettings())
