@@ -134,6 +134,33 @@ class Tracks(PagesCase):
         self.assertEqual(self.cues(), [])
         self.assertEqual(self.page.evaluate("Object.keys(localStorage).filter(name => name !== 'mv.proof').join()"), "")
 
+    def test_added(self):
+        """Subtitles that were added show in the viewer's language unless they hear it, and go on the page of the title"""
+        origin, url = self.title()
+        self.vault.result("fetch", url, "--video", "best", "--subtitles", "none")
+        self.assertEqual(self.vault.info(url)["title"]["otherAudio"], ["de"])
+        with open(os.path.join(self.scratch, "film.fr.srt"), "w", encoding="utf-8") as file:
+            file.write("1\n00:00:00,000 --> 00:01:00,000\nBonjour & bienvenue\n")
+        self.vault.result("subtitles", "add", url, file.name)
+        origin.stop()
+        self.open(url)
+        chosen = self.page.get_by_label("Subtitles", exact=True)
+        self.assertEqual(chosen.locator("option").all_inner_texts(), ["No subtitles", "fr"])
+        self.assertEqual(self.shown(), [])
+        chosen.select_option("fr")
+        self.assert_eventually(self.shown, ["Bonjour &amp; bienvenue"], within=20)
+        for languages, expected in [("fr,en", []), ("fr", ["Bonjour &amp; bienvenue"])]:
+            self.vault.result("config", "set", "languages", languages)
+            self.go("")
+            self.page.reload()
+            self.open(url)
+            self.assert_eventually(self.shown, expected, within=20)
+        self.vault.result("config", "unset", "languages")
+        self.go(f"titles/{self.vault.info(url)['id']}")
+        expect(self.page.locator("main")).to_contain_text("Sound that was not fetched")
+        self.act("Remove subtitles: fr")
+        self.assert_eventually(lambda: self.vault.info(url)["subtitles"], [], within=20)
+
     def test_sound(self):
         """Another sound plays on at the same place, without the origin, and is chosen again for the next title"""
         origin, url = self.title()
