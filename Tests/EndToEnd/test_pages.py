@@ -75,7 +75,7 @@ class Shell(PagesCase):
         self.visit(locale="de")
         self.assertEqual(self.page.evaluate("document.documentElement.lang"), "de")
         expect(self.page.get_by_role("heading", name="Alle Titel")).to_be_visible()
-        self.page.get_by_label("Sprache").select_option("en")
+        self.page.get_by_label("Sprache", exact=True).select_option("en")
         expect(self.page.locator("h1")).to_have_text("Shelf")
         lines = []
         for name in ("texts.js", "texts-owner.js"):

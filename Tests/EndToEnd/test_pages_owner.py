@@ -140,7 +140,7 @@ class Owner(PagesCase):
         self.assertNotIn(url, [item["url"] for item in self.titles()])
         self.go("keys")
         expect(self.page.locator("tbody").last).to_contain_text("Shredding")
-        self.page.get_by_label("Language").select_option("de")
+        self.page.get_by_label("Language", exact=True).select_option("de")
         expect(self.page.locator("tbody").last).to_contain_text("Vernichten")
 
     def test_downloads(self):
@@ -204,10 +204,10 @@ class Owner(PagesCase):
         self.page.get_by_role("button", name="Download", exact=True).click()
         refused = self.page.locator("main li", has_text="news.xml")
         expect(refused.locator(".bad-text")).to_contain_text("is a feed, not media: follow it as a feed")
-        self.page.get_by_label("Language").select_option("de")
+        self.page.get_by_label("Language", exact=True).select_option("de")
         expect(refused.locator(".bad-text")).to_have_text("Es ist ein Feed: folgen Sie ihm als Feed.")
         self.assertNotIn(origin.url("news.xml"), [item["url"] for item in self.titles()])
-        self.page.get_by_label("Sprache").select_option("en")
+        self.page.get_by_label("Sprache", exact=True).select_option("en")
         self.vault.result("downloads", "clear")
         expect(refused).to_have_count(0)
 

@@ -171,8 +171,10 @@ public final class Viewers: Sendable {
     ///   - name: the new name; nil to keep the name.
     ///   - pin: how to change the PIN.
     ///   - sharesAll: whether to share every title with the viewer; nil to leave this unchanged.
-    /// - Throws: the errors of ``add(_:pin:sharesAll:)``; also ``VaultError`` with code `notHeld` if there is no such
-    ///   viewer.
+    ///   - languages: the languages in which the viewer wants to hear and read titles, the favourite first; empty for
+    ///     those of the vault, and nil to leave them unchanged.
+    /// - Throws: the errors of ``add(_:pin:sharesAll:)``; also ``VaultError`` with code `invalidArgument` if a language is
+    ///   no RFC 5646 tag, and `notHeld` if there is no such viewer.
     @discardableResult
     public func change(
         _ id: ViewerID, name: String? = nil, pin: PINChange = .keep, sharesAll: Bool? = nil,
