@@ -133,6 +133,21 @@ struct PlayedTitleTests {
         }
     }
 
+    @Test("What is played of a title later counts to what is held of it, also of one that is kept in memory")
+    func playedLater() async throws {
+        let list = Int64(TitleFixture.list("480").utf8.count)
+        try await run { vault in
+            for segments in 1...2 {
+                try await playTitle(in: vault, segments: segments)
+                let bytes = list + Int64(segments) * TitleFixture.segmentBytes
+                while try await listed(vault).first?.partBytes != bytes { try await Task.sleep(for: .milliseconds(5)) }
+                // The title itself is noted as played once an hour, and not again.
+                await vault.runPeriodicWork(now: .now)
+                _ = try await listed(vault)
+            }
+        }
+    }
+
     @Test("A file that is played by a link of its own stays a title of its own, also if a manifest names it")
     func named() async throws {
         try await run { vault in
