@@ -239,7 +239,8 @@ final class TitleJob: Sendable {
         let duration = held.manifest.duration ?? lists.compactMap(\.manifest.duration).max()
         let expected = TitleTally.size(atRates: chosen.renditions.compactMap(\.bandwidth), for: duration)
         var record = Title(
-            manifest: chosen, of: held.manifest, selection: selection, duration: duration, resources: 1 + lists.count + plan.parts.count,
+            manifest: chosen, of: held.manifest, selection: selection, duration: duration,
+            resources: 1 + lists.count + plan.parts.count,
             fetched: store.index.now())
         let before = lists.reduce(Int64(held.byteCount)) { $0 + Int64($1.byteCount) }
         let parts = PartFetcher(
