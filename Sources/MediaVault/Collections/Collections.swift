@@ -132,31 +132,43 @@ public struct Collections: Sendable {
     public func setRule(of id: String, isPinned: Bool? = nil, mode: VaultMode?? = nil) async throws {
         try titles.store.requireOwner(to: "pins collections and sets their modes")
         let collection = try await find(id)
-        let (old, mark) = (rule(of: collection), collection.key.mark)
-        let rule = CollectionRule(isPinned: isPinned ?? old.isPinned, mode: mode ?? old.mode)
-        if rule != old { try await changeRules { $0[mark] = rule } }
+        let mark = collection.key.mark
+        try await changeRules { rules in
+            let old = rules[mark] ?? CollectionRule()
+            rules[mark] = CollectionRule(isPinned: isPinned ?? old.isPinned, mode: mode ?? old.mode)
+        }
         titles.marks.rules.note(
             collection.titles.compactMap { title in
                 title.id.map { ($0, mark, title.resourceClass == ResourceClass.pinned.rawValue, title.mode) }
             })
+        var failure: VaultError?
         for title in collection.titles.compactMap(\.id) {
-            let reference = try await titles.reference(of: title)
-            if isPinned == false { try await titles.unpin(reference) }
-            if case .some(nil) = mode { try await titles.setMode(nil, for: reference) }
-            try await keep(rule, for: reference)
+            do {
+                let reference = try await titles.reference(of: title)
+                if isPinned == false { try await titles.unpin(reference) }
+                if case .some(nil) = mode { try await titles.setMode(nil, for: reference) }
+                try await keep(rule(of: collection), for: reference)
+            } catch let error as VaultError {
+                // A title that was removed meanwhile needs nothing.
+                if error.code != .notHeld, error.code != .removed { failure = failure ?? error }
+            }
         }
+        if let failure { throw failure }
     }
 
-    /// Pins titles that joined a pinned collection, and sets the mode of those that joined one with a mode.
+    /// Pins titles that joined a pinned collection, and sets the mode of those that joined one with a mode: some of them,
+    /// because this runs once a second. After a failure it goes on the next time.
     func keepRules() async {
-        for (title, rule) in titles.marks.rules.takeOwed() where rule == titles.marks.rule(of: title) {
+        var owed = titles.marks.rules.takeOwed()[...]
+        while let (title, rule) = owed.first {
             do {
-                try await keep(rule, for: titles.reference(of: title))
+                if rule == titles.marks.rule(of: title) { try await keep(rule, for: titles.reference(of: title)) }
             } catch let error as VaultError where error.code == .notHeld || error.code == .removed {
-                continue
+                // The title needs nothing any more.
             } catch {
-                titles.marks.rules.putBack(title, rule)
+                return titles.marks.rules.putBack(owed)
             }
+            owed.removeFirst()
         }
     }
 

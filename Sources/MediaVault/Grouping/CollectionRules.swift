@@ -10,6 +10,10 @@ final class CollectionRules: Sendable {
     }
 
     private let state = Locked(State())
+    /// A lock held while the settings and the state are changed.
+    private let changing = Locked(())
+    /// The maximum number of titles that are taken at once.
+    private static let maxTaken = 64
 
     var isEmpty: Bool { state.withLock { $0.rules.isEmpty } }
 
@@ -20,14 +24,22 @@ final class CollectionRules: Sendable {
 
     /// Reads the rules. If they cannot be read, no collection has one until they are read again.
     func load(from store: VaultStore) {
-        let rules = (try? store.index.settings().collectionRules) ?? [:]
-        state.withLock { $0 = State(rules: rules) }
+        changing.withLock { _ in
+            let rules = (try? store.index.settings().collectionRules) ?? [:]
+            state.withLock { $0 = State(rules: rules) }
+        }
     }
 
     /// Changes the rules, first in the settings and then here. Blocks.
     ///
     /// - Throws: ``VaultError`` with code `inUse` if too many collections would have a rule.
     func change(in store: VaultStore, _ change: (inout [CollectionMark: CollectionRule]) -> Void) throws {
+        try changing.withLock { _ in try changeAlone(in: store, change) }
+    }
+
+    private func changeAlone(
+        in store: VaultStore, _ change: (inout [CollectionMark: CollectionRule]) -> Void
+    ) throws {
         var rules: [CollectionMark: CollectionRule] = [:]
         try store.changeSettings { settings in
             rules = settings.collectionRules
@@ -54,16 +66,19 @@ final class CollectionRules: Sendable {
         }
     }
 
-    /// Returns the titles that are not as the rules demand, and forgets them. A title that the caller then changes is
-    /// read again, and one that it fails to change is put back by it.
-    func takeOwed() -> [TitleID: CollectionRule] {
+    /// Returns some of the titles that are not as the rules demand, and forgets them. The caller puts back those that it
+    /// fails to change.
+    func takeOwed() -> [(TitleID, CollectionRule)] {
         state.withLock { state in
-            defer { state.owed = [:] }
-            return state.owed
+            let taken = state.owed.prefix(Self.maxTaken).map { ($0.key, $0.value) }
+            for (title, _) in taken { state.owed[title] = nil }
+            return taken
         }
     }
 
-    func putBack(_ title: TitleID, _ rule: CollectionRule) { state.withLock { $0.owed[title] = rule } }
+    func putBack(_ titles: some Collection<(TitleID, CollectionRule)>) {
+        state.withLock { state in for (title, rule) in titles { state.owed[title] = rule } }
+    }
 
     func forget() { state.withLock { $0 = State() } }
 }

@@ -16,6 +16,8 @@ final class TitleMarks: Sendable {
     let rules = CollectionRules()
     /// The titles that belong to a collection; nil while none is shared or has a rule, so that they were not read.
     private let places = Locked<[TitleID: Place]?>(nil)
+    /// The collections of feeds, from when all titles were read until it was checked which collections have none.
+    private let unchecked = Locked<Set<CollectionMark>?>(nil)
 
     init(_ store: VaultStore) { self.store = store }
 
@@ -48,12 +50,15 @@ final class TitleMarks: Sendable {
         let grouping = TitleGrouping(try store.subscriptions.all().subscriptions)
         var found: [TitleID: Place] = [:]
         var last: ResourceID?
+        var isSound = true
         repeat {
             let rows = try store.index.resources.sealed(after: last, limit: Self.pageSize, parts: false)
-            for (title, place) in try read(rows, grouping) { found[title] = place }
+            let titles = try read(rows, grouping, &isSound)
+            found.merge(titles) { _, new in new }
             last = rows.count < Self.pageSize ? nil : rows.last?.id
         } while last != nil
         let all = found
+        unchecked.withLock { $0 = isSound ? grouping.marksOfFeeds : nil }
         return places.withLock { places in
             defer { places = all }
             return Self.change(from: places ?? [:], to: all, in: all, grouping)
@@ -69,7 +74,8 @@ final class TitleMarks: Sendable {
     func follow(_ changed: Set<ResourceID>, missing: [ResourceID]) throws -> Change {
         let grouping = TitleGrouping(try store.subscriptions.all().subscriptions)
         let rows = try store.index.resources.sealed(Array(changed.subtracting(missing)))
-        let found = try read(rows, grouping)
+        var isSound = true
+        let found = try read(rows, grouping, &isSound)
         return places.withLock { places in
             guard var now = places else { return Change(isAny: false, emptied: []) }
             let former = now.filter { changed.contains($0.value.resource) || found[$0.key] != nil }
@@ -92,10 +98,32 @@ final class TitleMarks: Sendable {
         return Change(isAny: true, emptied: left.subtracting(grouping.marksOfFeeds))
     }
 
-    private func read(_ rows: [SealedResource], _ grouping: TitleGrouping) throws -> [TitleID: Place] {
+    /// Whether all titles were read, and it was not checked since which collections have none.
+    var isUnchecked: Bool { unchecked.withLock { $0 != nil } }
+
+    /// Returns which of some collections have no title, apart from feeds, if all titles were read since the last call.
+    ///
+    /// That a collection has lost its last title may not have been recorded, because the process ended or the disk was
+    /// full.
+    func takeEmptied(among known: Set<CollectionMark>) -> Set<CollectionMark> {
+        let feeds = unchecked.withLock { feeds in
+            defer { feeds = nil }
+            return feeds
+        }
+        guard let feeds else { return [] }
+        let held = places.withLock { Set(($0 ?? [:]).values.map(\.mark)) }
+        return known.subtracting(held).subtracting(feeds)
+    }
+
+    /// - Parameter isSound: set to false if a row does not open.
+    private func read(
+        _ rows: [SealedResource], _ grouping: TitleGrouping, _ isSound: inout Bool
+    ) throws -> [TitleID: Place] {
         var found: [TitleID: Place] = [:]
         var seen: [(id: TitleID, mark: CollectionMark, isPinned: Bool, mode: VaultMode?)] = []
-        for resource in try rows.compactMap({ try store.index.resources.openIfSound($0) }) {
+        let opened = try rows.compactMap { try store.index.resources.openIfSound($0) }
+        isSound = isSound && opened.count == rows.count
+        for resource in opened {
             let summary = ResourceSummary(resource)
             if !summary.isPart, let title = summary.id, let key = grouping.key(of: summary) {
                 let place = Place(resource: resource.id, mark: key.mark)

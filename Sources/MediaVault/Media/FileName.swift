@@ -26,7 +26,10 @@ struct FileName: Hashable, Sendable {
         let folders = parts.dropLast().map { folder in
             Self.serverMarks.first(where: folder.hasPrefix).map { Self.stem(of: folder.dropFirst($0.count)) } ?? folder
         }
-        let folder = folders.last { !Self.isOfStreams($0) }.map { FileName($0) }
+        // Of folders around those of streams, only near ones name the film, and none that may be a host's.
+        let near = folders.suffix(3).reversed().drop { Self.isOfStreams($0) }.first
+        let isOwn = near == folders.last || near?.contains(".") == false
+        let folder = isOwn ? near.map { FileName($0) } : nil
         self = folder.flatMap { $0.name == nil ? nil : $0 } ?? FileName(Self.isOfStreams(last) ? "" : last)
     }
 

@@ -73,6 +73,8 @@ extension Titles {
                 throw VaultError(
                     .invalidArgument, "a title has added subtitles in at most \(Self.maxLanguages) languages")
             }
+            // A removal that fails can be repeated, because the title still names what is to be removed.
+            if text == nil, let former = known[language] { try remove(former) }
             let added = try text.map { try keep($0, of: title) }
             var former: [UInt8]?
             do {
@@ -82,10 +84,10 @@ extension Titles {
                 }
             } catch {
                 // Nothing names the new part yet.
-                if let added { try? remove(added, of: title) }
+                if let added { try? remove(added) }
                 throw error
             }
-            if let former { try remove(former, of: title) }
+            if text != nil, let former { try remove(former) }
         }
     }
 
@@ -122,13 +124,9 @@ extension Titles {
         return key
     }
 
-    /// Removes a part of a title that has subtitles. Blocks.
-    private func remove(_ key: [UInt8], of title: NamedResource) throws {
-        guard let id = store.keyring.resourceID(cacheKey: key, locator: store.index.locator),
-            var part = try store.index.resources.find(id)
-        else { return }
-        // A title that loses a part would count as incomplete, so the part leaves it first.
-        try store.resources.changeTitles(of: &part, .leave(title.id)) { $0.partOf = [] }
+    /// Removes a part that has subtitles. Blocks.
+    private func remove(_ key: [UInt8]) throws {
+        guard let id = store.keyring.resourceID(cacheKey: key, locator: store.index.locator) else { return }
         loaders.detach(id)
         _ = try store.resources.remove(id)
     }

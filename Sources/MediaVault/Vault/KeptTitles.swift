@@ -90,7 +90,7 @@ package final class KeptTitles<Kept: Sendable>: Sendable {
     private func read(_ vault: Vault) async throws -> Listing {
         let store = vault.titles.store
         // What changes during the reading is read again for the next use.
-        let changes = vault.titles.changes {}
+        let changes = ResourceChanges(store.changes, hearsAccess: true) {}
         var listing = Listing(changes: changes, terms: try await vault.titles.pool.run { Terms(store) })
         let make = make
         var pages = vault.titles.list().makeAsyncIterator()

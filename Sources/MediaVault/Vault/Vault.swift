@@ -400,7 +400,6 @@ public final class Vault: Sendable {
         }
         loaders.removeIdle(now: now)
         joiner.join(now: now, mayBegin: keys.lock.act == nil)
-        await collections.keepRules()
         await quota.maintain(now: now)
         keys.unfinished.resume(now: now)
         let (store, visited, grants, viewers) = (store, accessTimes.take(), grants, viewers)
@@ -419,5 +418,6 @@ public final class Vault: Sendable {
             // Periodic work that failed is tried again a second later.
             accessTimes.putBack(visited)
         }
+        await collections.keepRules()
     }
 }

@@ -96,7 +96,10 @@ struct Verifier {
         guard options.repairs else { return }
         // If rows were deleted, it is unknown to which titles they belonged.
         let isDoubtful = report.damage[.row] != nil || report.damage[.resource] != nil
-        try await blocking { try $0.index.completeness.recount(titles, doubting: isDoubtful) }
+        try await blocking { store in
+            try store.index.completeness.recount(titles, doubting: isDoubtful)
+            store.changes.noteAll()
+        }
     }
 
     private mutating func count() async throws {

@@ -266,17 +266,17 @@ extension Viewers {
             return false
         }
         let isAll = isIncomplete || !marks.isLoaded
-        guard isAll || !changed.isEmpty else { return false }
-        let change: TitleMarks.Change
+        guard isAll || !changed.isEmpty || marks.isUnchecked else { return false }
         do {
-            change = isAll ? try marks.load() : try marks.follow(changed, missing: missing)
+            let change = isAll ? try marks.load() : try marks.follow(changed, missing: missing)
+            let known = sharedMarks.union(marks.rules.marks)
+            try end(change.emptied.union(marks.takeEmptied(among: known)))
+            return change.isAny
         } catch {
             // The changes were taken, so that the next follower has to read all titles.
             marks.forget()
             throw error
         }
-        try end(change.emptied)
-        return change.isAny
     }
 
     /// Ends the sharing and the rules of collections that have lost their last title, so that another one of the same

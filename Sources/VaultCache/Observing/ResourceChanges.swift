@@ -14,9 +14,10 @@ package final class ResourceChanges: Sendable {
     private let notifier: ChangeNotifier
     private let listener: ChangeNotifier.Listener
 
-    package init(_ notifier: ChangeNotifier, wake: @escaping @Sendable () -> Void) {
+    /// - Parameter hearsAccess: whether the changes include that resources were read.
+    package init(_ notifier: ChangeNotifier, hearsAccess: Bool = false, wake: @escaping @Sendable () -> Void) {
         self.notifier = notifier
-        listener = notifier.listen(wake)
+        listener = notifier.listen(hearsAccess: hearsAccess, wake)
     }
 
     deinit { notifier.stopListening(listener) }

@@ -64,6 +64,8 @@ struct APIResponder: Sendable {
             Response(try .json(document, status: status), isHead: request.method == .head, context: context)
         }
         let route = asked.endpoint.route
+        // Also the request that destroys the vault leaves nothing of it in memory.
+        defer { if vault.vault.isDestroyed { vault.kept.forget() } }
         guard !vault.vault.isDestroyed || route == .openAPI else { throw VaultError.vaultDestroyed }
         guard !vault.vault.isLocked || [.locks, .openAPI].contains(route) else { throw VaultError.vaultLocked }
         if let viewer = context.viewer {

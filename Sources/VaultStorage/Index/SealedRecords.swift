@@ -154,6 +154,9 @@ extension ResourceMetadata {
         }
     }
 
+    /// Whether the resource is subtitles that were added to a title, which no fetch of the title brings back.
+    var isAddedSubtitles: Bool { cacheKey.starts(with: "subtitles:".utf8) }
+
     /// Returns a new cache key for subtitles that are added to a title, which no URL produces.
     package static func subtitlesKey(_ random: [UInt8]) -> [UInt8] { Array("subtitles:\(Hex.encode(random))".utf8) }
 

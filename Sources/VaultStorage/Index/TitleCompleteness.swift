@@ -51,9 +51,12 @@ package struct TitleCompleteness {
     func noteLoss(
         of bytes: Int64, from resource: ResourceID, isEverything: Bool = false, _ db: Database
     ) throws {
-        // Parts of a title that were only played do not count towards its completeness.
+        // Parts of a title that were only played, or added to it, do not count towards its completeness.
         let isKept = try ResourceRow.fetch(resource, db)?.resourceClass != .cache
-        let titles = try isKept && PartRow.hasTable(db) ? PartRow.titles(of: resource, db) : []
+        var titles = try isKept && PartRow.hasTable(db) ? PartRow.titles(of: resource, db) : []
+        if !titles.isEmpty, (try? index.resources.opened(resource, db))?.metadata.isAddedSubtitles == true {
+            titles = []
+        }
         for title in titles.union([resource]) {
             try changeRecord(of: title, db) { metadata in
                 let left = isEverything && title == resource ? 0 : metadata.titleBytes.map { $0 - bytes }
@@ -98,14 +101,15 @@ package struct TitleCompleteness {
             if now?["lost"] == .bool(true) {
                 metadata.recordTitle(isComplete: false)
             } else {
-                metadata.title?["linked"] = .integer(Int64(try linkedCount(of: resource.id, db)))
+                let linked = try linkedCount(of: resource.id, db) - metadata.subtitles.count
+                metadata.title?["linked"] = .integer(Int64(linked))
             }
         }
         return metadata
     }
 
     /// Returns the number of resources that belong to a title: the title itself, its parts except those that were only
-    /// played, and the files in its packs.
+    /// played, but with those that were added, and the files in its packs.
     private func linkedCount(of title: ResourceID, _ db: Database) throws -> Int {
         guard try PartRow.hasTable(db) else { return 1 }
         let hasPacks = try PackedPartRow.hasTable(db)
@@ -191,9 +195,8 @@ package struct TitleCompleteness {
         where try ResourceRow.fetch(part.id, db)?.resourceClass != .cache {
             let files = try PackedPartRow.fetch(in: part.id, db)
             for file in files { packed[file.id, default: []] += try index.packs.copy(file, db).map { [$0] } ?? [] }
-            if files.isEmpty {
-                contents.add((try? index.resources.find(part.id, db)).flatMap(\.self).map { [$0] } ?? [])
-            }
+            let copy = files.isEmpty ? (try? index.resources.find(part.id, db)).flatMap(\.self) : nil
+            if files.isEmpty, copy?.metadata.isAddedSubtitles != true { contents.add(copy.map { [$0] } ?? []) }
         }
         for copies in packed.values { contents.add(copies) }
         return contents

@@ -18,6 +18,8 @@ package final class ChangeNotifier: Sendable {
 
     private struct ListenerState {
         var changes = Changes()
+        /// Whether the listener also hears that resources were read, which may tell what someone plays.
+        let hearsAccess: Bool
         let wake: @Sendable () -> Void
     }
 
@@ -31,8 +33,8 @@ package final class ChangeNotifier: Sendable {
     /// Adds a listener.
     ///
     /// - Parameter wake: a closure that is called for each change. It should only pass the signal on.
-    package func listen(_ wake: @escaping @Sendable () -> Void) -> Listener {
-        listeners.withLock { $0.add(ListenerState(wake: wake)) }
+    package func listen(hearsAccess: Bool = false, _ wake: @escaping @Sendable () -> Void) -> Listener {
+        listeners.withLock { $0.add(ListenerState(hearsAccess: hearsAccess, wake: wake)) }
     }
 
     package func stopListening(_ listener: Listener) { listeners.withLock { $0.remove(listener) } }
@@ -58,6 +60,15 @@ package final class ChangeNotifier: Sendable {
 
     /// Records that a resource, or the state of its held bytes, has changed.
     package func note(_ resource: ResourceID) { note(CollectionOfOne(resource)) }
+
+    /// Records that resources were read, for the listeners that hear it. They take that with the next change.
+    package func noteAccess(to resources: some Collection<ResourceID>) {
+        listeners.withLock { listeners in
+            listeners.changeAll { listener in
+                if listener.hearsAccess { for resource in resources { listener.changes.note(resource) } }
+            }
+        }
+    }
 
     /// Records that some resources have changed. Each listener is woken once.
     package func note(_ resources: some Collection<ResourceID>) {

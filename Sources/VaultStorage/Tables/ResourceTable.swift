@@ -208,7 +208,7 @@ package struct ResourceTable {
     package func touch(_ ids: [ResourceID]) throws {
         guard store.isOwner, !ids.isEmpty else { return }
         try store.index.resources.touch(ids, now: store.index.now())
-        store.changes.note(ids)
+        store.changes.noteAccess(to: ids)
     }
 
     /// Sets the last-access times from `first` through `last`, which came from a wrong wall clock, to `time`.

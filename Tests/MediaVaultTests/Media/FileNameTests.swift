@@ -92,7 +92,9 @@ struct FileNameTests {
         "A playlist whose folder says how its streams are stored has the name of the folder around it",
         arguments: [
             ("Aurora/hls/index.m3u8", "Aurora"), ("Sea/1080p/index.m3u8", "Sea"), ("mp4:Sea.mp4/playlist.m3u8", "Sea"),
-            ("8f3a9c1d2e4b5a6f/master.m3u8", nil), ("hls/master.m3u8", nil), ("key:secret/master.m3u8", nil),
+            ("8f3a9c1d2e4b5a6f/master.m3u8", nil), ("hls/master.m3u8", nil),
+            ("proxy/cdn.example.net/hls/master.m3u8", nil), ("Aurora/a/hls/hls/hls/hls/master.m3u8", nil),
+            ("key:secret/master.m3u8", nil),
             ("a/Harbour/Harbour.mpd", "Harbour"),
         ])
     func streams(path: String, name: String?) {

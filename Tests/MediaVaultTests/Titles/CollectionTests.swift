@@ -208,6 +208,23 @@ struct CollectionTests {
         await vault.close()
     }
 
+    @Test("What a collection has ends when the vault is opened without a title of it, although that was not recorded")
+    func unrecordedEnd() async throws {
+        try await add("/Aurora/01%20-%20One.mp4")
+        try await add("/Aurora/02%20-%20Two.mp4")
+        let anna = try await vault.viewers.add("Anna")
+        try await vault.collections.setRule(of: only().id, isPinned: true)
+        let gone = CollectionKey(kind: .own, text: "gone").mark
+        try vault.viewers.marks.rules.change(in: vault.titles.store) { $0[gone] = CollectionRule(isPinned: true) }
+        try await vault.viewers.share(gone, with: anna.id, isShared: true)
+        await vault.close()
+        let again = try await fixture.open()
+        try again.viewers.followResources()
+        #expect(again.viewers.viewers(of: gone).isEmpty && again.viewers.marks.rules[gone].isEmpty)
+        #expect(try await again.collections.rule(of: again.collections.all()[0]).isPinned)
+        await again.close()
+    }
+
     @Test("A title that leaves a shared collection, or the vault, is no longer shared")
     func leave() async throws {
         let (first, second) = (try await add("/Aurora/01%20-%20One.mp4"), try await add("/Aurora/02%20-%20Two.mp4"))

@@ -31,6 +31,17 @@ struct ChangeNotifierTests {
         #expect(board.take(second).resources == [one])
     }
 
+    @Test("Only a listener that asks for it hears that resources were read, and none is woken by that")
+    func access() throws {
+        let board = ChangeNotifier()
+        let woken = Atomic<Int>(0)
+        let usual = board.listen { woken.add(1, ordering: .relaxed) }
+        let curious = board.listen(hearsAccess: true) { woken.add(1, ordering: .relaxed) }
+        board.noteAccess(to: [try id(1)])
+        #expect(board.take(usual) == ChangeNotifier.Changes() && woken.load(ordering: .relaxed) == 0)
+        #expect(board.take(curious).resources == [try id(1)])
+    }
+
     @Test("Resources that change together wake a listener once")
     func together() throws {
         let board = ChangeNotifier()
