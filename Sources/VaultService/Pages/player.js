@@ -114,8 +114,10 @@ export async function start(id, plays = true) {
 	if (mine !== starts) return;
 	leave();
 	const {signal} = life = new AbortController();
+	// The title's own words do not take the notice of the next one away.
+	const sayOfTitle = (text, ...acts) => { if (text || !notice) say(text, ...acts); };
 	const made = await playback({
-		video, say, changed: draw, tracks: tune.tracks, saysTracks: tune.says, says: () => says.textContent, isReady: tune.apply}, item, signal);
+		video, say: sayOfTitle, changed: draw, tracks: tune.tracks, saysTracks: tune.says, says: () => says.textContent, isReady: tune.apply}, item, signal);
 	if (mine !== starts) return;
 	title = made;
 	take(id);
