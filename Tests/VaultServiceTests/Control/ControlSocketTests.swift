@@ -139,10 +139,11 @@ struct ControlSocketTests {
                 "rewraps", "keyring", "links", "tokens", "tickets", "readiness", "subscriptions", "sessions",
                 "evictions",
                 "viewers", "shares", "positions", "history", "playbacks", "collections", "log",
+                "languages",
             ].contains(route.rawValue)
-            let needsBody = ["name", "mode", "position"].contains { route.rawValue.hasSuffix($0) }
+            let needsMore = ["name", "mode", "position", "subtitles"].contains { route.rawValue.hasSuffix($0) }
             // A token is no session.
-            let isMissing = route == .session || path != route.path && !needsBody
+            let isMissing = route == .session || path != route.path && !needsMore
             #expect(answer.head.status == (isWhole ? 200 : isMissing ? 404 : 400))
         }
     }
