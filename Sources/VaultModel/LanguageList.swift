@@ -4,10 +4,11 @@ package enum LanguageList {
     /// The length in bytes of the longest tag that implementations must expect (RFC 5646 §4.4.1).
     private static let maxBytes = 35
 
-    /// Returns the languages in a list; nil if the text is not a list of languages.
+    /// Returns the languages in a list, in which `*` stands for any language or any part of a tag; nil if the text is not
+    /// a list of languages.
     package static func languages(in text: String) -> [String]? {
         let languages = text.split(separator: ",", omittingEmptySubsequences: false).map { String($0.trimmingBlanks()) }
-        return languages.count <= maxCount && languages.allSatisfy { isTag($0) || $0 == "*" } ? languages : nil
+        return languages.count <= maxCount && languages.allSatisfy(isRange) ? languages : nil
     }
 
     /// Checks languages that people set.
@@ -22,6 +23,11 @@ package enum LanguageList {
     /// Returns whether a text has the form of a language's tag.
     package static func isTag(_ text: String) -> Bool {
         (1...maxBytes).contains(text.utf8.count) && text.utf8.allSatisfy(isTagByte)
+    }
+
+    /// Returns whether a text has the form of a language range (RFC 4647 §2.2).
+    private static func isRange(_ text: String) -> Bool {
+        (1...maxBytes).contains(text.utf8.count) && text.utf8.allSatisfy { isTagByte($0) || $0 == UInt8(ascii: "*") }
     }
 
     private static func isTagByte(_ byte: UInt8) -> Bool {
