@@ -78,12 +78,9 @@ package final class KeptTitles<Kept: Sendable>: Sendable {
             return listing
         }
         let store = vault.titles.store
-        guard var taken, store.isOwner || !isFirst else { return nil }
-        let (make, former) = (make, taken)
-        let changed = try await vault.titles.pool.run { try former.changed(in: store, make) }
-        guard let changed else { return nil }
-        taken = changed
-        return keep(taken, of: vault)
+        guard let taken, store.isOwner || !isFirst else { return nil }
+        let make = make
+        return try await vault.titles.pool.run { try taken.changed(in: store, make) }.map { keep($0, of: vault) }
     }
 
     /// Reads the vault. What is kept of one page is made while the next page is read.

@@ -243,7 +243,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .ignoreQuery:
             guard !values.isEmpty else { throw UsageError("ignore-query needs the names of query items") }
             change.ignoreQuery = [
-                host ?? SettingsDocument.everyHost: values.flatMap { $0.split(separator: ",").map(String.init) }
+                host ?? SettingsDocument.everyHost: values.separatedAtCommas
             ]
         case .mapHost:
             guard values.count == 2 else { throw UsageError("map-host needs two hosts: HOST and OTHER") }
@@ -364,7 +364,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
     }
 
     private func languages(_ values: [String]) throws -> [String] {
-        let languages = values.flatMap { $0.split(separator: ",").map(String.init) }
+        let languages = values.separatedAtCommas
         guard !languages.isEmpty else { throw UsageError("languages needs tags such as de,en") }
         return languages
     }

@@ -67,9 +67,8 @@ struct RenameCommand: AsyncParsableCommand {
         let failed = try await owner.acting(ifInterrupted: "some names may have changed") { vault in
             var orders = given
             if selection.isGiven {
-                let chosen = try await selection.titles(in: vault)
-                try await consent.ask(to: "rename", chosen)
-                orders = chosen.map { Order(title: $0.id?.description ?? $0.url, name: nil) }
+                let chosen = try await selection.names(in: vault, asking: consent, to: "rename")
+                orders = chosen.map { Order(title: $0, name: nil) }
             }
             var failed: ExitStatus?
             for (index, order) in orders.enumerated() {

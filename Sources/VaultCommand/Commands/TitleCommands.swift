@@ -131,13 +131,11 @@ struct TitleArguments: ParsableArguments {
         let failed = try await owner.acting(ifInterrupted: "finished titles stay changed") { vault in
             var titles = given
             if selection.isGiven {
-                let chosen = try await selection.titles(in: vault)
-                try await consent.ask(to: verb, chosen)
+                titles = try await selection.names(in: vault, asking: consent, to: verb)
                 if let collection = selection.collection, let change {
                     let id = try await CollectionChoice.find(collection, in: vault).id
                     try await vault.call(Operations.Collections.change, change(id))
                 }
-                titles = chosen.map { $0.id?.description ?? $0.url }
             }
             var failed: ExitStatus?
             for (index, title) in titles.enumerated() {

@@ -140,7 +140,7 @@ struct ViewersLanguagesCommand: AsyncParsableCommand {
     @OptionGroup var owner: OwnerAccess
 
     func run() async throws {
-        let (name, wanted) = (name, languages.flatMap { $0.split(separator: ",").map(String.init) })
+        let (name, wanted) = (name, languages.separatedAtCommas)
         let changed = try await owner.acting(ifInterrupted: "the viewer may have changed") { vault in
             let id = try await ViewerName.id(of: name, in: vault)
             return try await vault.call(Operations.Viewers.change, ViewerChange(id: id, languages: wanted))

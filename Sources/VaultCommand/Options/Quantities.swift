@@ -155,3 +155,8 @@ enum ExpiryArgument {
         }
     }
 }
+
+extension [String] {
+    /// The words of some arguments, each of which may be several words with commas between them.
+    var separatedAtCommas: [String] { flatMap { $0.split(separator: ",").map(String.init) } }
+}

@@ -73,6 +73,15 @@ struct TitleSelection: ParsableArguments {
         return titles
     }
 
+    /// Returns the ids of the selected titles, or the URLs of those without one, once the user has agreed to the act.
+    ///
+    /// - Throws: as ``titles(in:)``; ``UsageError`` if the user does not agree.
+    func names(in vault: any VaultClient, asking consent: BulkConsent, to act: String) async throws -> [String] {
+        let chosen = try await titles(in: vault)
+        try await consent.ask(to: act, chosen)
+        return chosen.map { $0.id?.description ?? $0.url }
+    }
+
     /// Returns the canonical form of a prefix, for comparison with canonical URLs.
     static func canonical(_ prefix: String) throws -> String { try MediaURL(typed: prefix).canonical }
 }
